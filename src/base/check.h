@@ -11,7 +11,7 @@ namespace zhinu {
 
 }  // namespace zhinu
 
-#define ZHINU_ASSERT(expression)              \
-  (__builtin_expect(!!(expression), 1)        \
-       ? static_cast<void>(0)                 \
+#define ZHINU_ASSERT(expression)       \
+  (__builtin_expect(!!(expression), 1) \
+       ? static_cast<void>(0)          \
        : ::zhinu::assertion_failed(#expression, __FILE__, __LINE__))

@@ -19,7 +19,7 @@ enum class Errc : std::uint16_t {
   kOk = 0,
   // The caller's request cannot be taken.
   kInvalidArgument = 1,
-  kFull = 2,           // a named limit is reached; retry after completions were polled
+  kFull = 2,  // a named limit is reached; retry after completions were polled
   kUnknownPeer = 3,
   kUnknownCommunicator = 4,
   kUnknownRegion = 5,
@@ -28,16 +28,16 @@ enum class Errc : std::uint16_t {
   // Terminal results of posted items.
   kCancelled = 20,
   kDeadlineExceeded = 21,
-  kTruncated = 22,      // the receive is smaller than the message
-  kDigestMismatch = 23, // the two ranks called different operations
-  kRegionRefused = 24,  // key unknown or revoked, or range or access not granted
-  kPeerCancelled = 25,  // the peer gave the message up
+  kTruncated = 22,       // the receive is smaller than the message
+  kDigestMismatch = 23,  // the two ranks called different operations
+  kRegionRefused = 24,   // key unknown or revoked, or range or access not granted
+  kPeerCancelled = 25,   // the peer gave the message up
   kPeerUnreachable = 26,
   kPeerRestarted = 27,
   kPeerClosed = 28,
-  kAborted = 29,        // the communicator was aborted, here or elsewhere
+  kAborted = 29,  // the communicator was aborted, here or elsewhere
   kProtocolViolation = 30,
-  kNotHeld = 31,        // wire only: receiver had no room, sender keeps the data
+  kNotHeld = 31,  // wire only: receiver had no room, sender keeps the data
   // Packets that are refused.
   kTruncatedPacket = 50,
   kBadLength = 51,

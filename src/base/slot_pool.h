@@ -23,7 +23,8 @@ class SlotPool {
  public:
   explicit SlotPool(std::uint32_t capacity)
       : slots_(std::make_unique<T[]>(capacity)), capacity_(capacity) {
-    for (std::uint32_t i = 0; i < capacity; ++i) slots_[i].next = i + 1 < capacity ? i + 1 : kNoSlot;
+    for (std::uint32_t i = 0; i < capacity; ++i)
+      slots_[i].next = i + 1 < capacity ? i + 1 : kNoSlot;
     free_head_ = capacity > 0 ? 0 : kNoSlot;
   }
 

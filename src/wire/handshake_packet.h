@@ -29,9 +29,9 @@ struct HandshakePacket {
   HandshakeKind kind = HandshakeKind::kHello;
   std::uint8_t version_min = kVersionMin;  // hello, refuse: offered.  welcome: both the chosen one
   std::uint8_t version_max = kVersionMax;
-  std::uint8_t path_count = 0;             // paths the sender of this packet will send on
-  Errc code = Errc::kOk;                   // refuse: why
-  std::uint64_t connection = 0;         // id chosen by the receiver of this packet; 0 = not yet known
+  std::uint8_t path_count = 0;   // paths the sender of this packet will send on
+  Errc code = Errc::kOk;         // refuse: why
+  std::uint64_t connection = 0;  // id chosen by the receiver of this packet; 0 = not yet known
   std::uint64_t source_connection = 0;  // id chosen by the sender of this packet
   std::uint64_t world = 0;              // generation of the world both belong to
   std::uint64_t incarnation = 0;        // random, new at each start of the sender's process
@@ -40,7 +40,8 @@ struct HandshakePacket {
   std::uint32_t packet_bytes_max = 0;   // largest packet the sender takes
   std::uint32_t eager_bytes_max = 0;    // largest message the sender takes without a grant
   std::array<std::byte, kHandshakeNonceBytes> nonce{};
-  std::array<std::byte, kCookieBytes> cookie{};  // retry: to be given back.  hello: given back, or 0
+  std::array<std::byte, kCookieBytes>
+      cookie{};  // retry: to be given back.  hello: given back, or 0
 };
 
 }  // namespace zhinu::wire

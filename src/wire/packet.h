@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kMessageDeltaMax = 255;  // number minus Header::
 
 // The wire value of each frame; never reuse one.
 enum class FrameKind : std::uint8_t {
-  kPadding = 0x00,        // the rest of the packet is zero
+  kPadding = 0x00,  // the rest of the packet is zero
   kAck = 0x01,
   kMessage = 0x02,        // a whole small message, 32-bit tag
   kMessageDigest = 0x03,  // a whole small message, 16-bit tag and 24-bit digest
@@ -52,10 +52,10 @@ enum class FrameKind : std::uint8_t {
   kGrant = 0x0b,
   kCredit = 0x0c,
   kCreditProbe = 0x0d,
-  kRefuse = 0x0e,         // a message was not taken: not held, or an error
-  kCancel = 0x0f,         // the sender gave a message up; its number is void
-  kAbort = 0x10,          // a communicator was aborted
-  kClose = 0x11,          // the connection ends
+  kRefuse = 0x0e,  // a message was not taken: not held, or an error
+  kCancel = 0x0f,  // the sender gave a message up; its number is void
+  kAbort = 0x10,   // a communicator was aborted
+  kClose = 0x11,   // the connection ends
   kPathProbe = 0x12,
   kPathResponse = 0x13,
 };
@@ -67,10 +67,10 @@ inline constexpr std::uint8_t kFlagOrdered = 0x02;  // put, write: notifications
 struct Header {
   TrafficClass traffic_class = TrafficClass::kControl;
   bool key_phase = false;
-  std::uint8_t path = 0;             // in the sender's numbering
-  std::uint64_t connection = 0;      // the receiver's connection id
-  std::uint64_t number = 0;          // packet number on `path`
-  std::uint64_t message_base = 0;    // message frames count their number from here
+  std::uint8_t path = 0;           // in the sender's numbering
+  std::uint64_t connection = 0;    // the receiver's connection id
+  std::uint64_t number = 0;        // packet number on `path`
+  std::uint64_t message_base = 0;  // message frames count their number from here
 };
 
 // Packets [first, last] of a path arrived.
