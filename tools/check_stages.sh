@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2154
+# The commands of the stages of ./check. They print freely; stages.sh shows it if they fail.
+# "$jobs" parallel jobs, "$logs" the folder of the logs.
+
+# Files of the tree by extension, tracked or new, without what git ignores.
+tree_files() {  # pathspec...
+  git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+    [[ -f $file ]] && echo "$file"
+  done
+}
+
+check_format() {
+  local version
+  version=$(clang-format-14 --version) || return 1
+  echo "$version"
+  tree_files '*.cc' '*.h' | xargs -r -P "$jobs" -n 16 clang-format-14 --dry-run -Werror
+}
+
+check_shell() {
+  shellcheck -x check dev .ci/run && tree_files '*.sh' | xargs -r shellcheck -x
+}
+
+check_build() {  # preset
+  cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"
+}
+
+check_test() {  # preset stage
+  ctest --preset "$1" -j "$jobs" --output-junit "$logs/${2// /-}.xml"
+}
+
+check_build_release() {
+  if [[ ! -f src/cli/main.cc ]]; then
+    echo "no src/cli/main.cc yet"
+    return 77
+  fi
+  cmake --preset release && cmake --build --preset release -j "$jobs" --target zhinu
+}
+
+# The same seeds with both compilers: no failure, and one hash.
+check_sim() {  # seeds
+  local status=0
+  build/clang/zhinu sim check --seeds "$1" --json >"$logs/sim-clang.json" &
+  build/release/zhinu sim check --seeds "$1" --json >"$logs/sim-g++.json" || status=$?
+  wait $! || status=$?
+  python3 tools/schemas.py --sim "$logs/sim-g++.json" "$logs/sim-clang.json" || status=1
+  return "$status"
+}
+
+check_schemas() {
+  python3 tools/schemas.py build/release/zhinu
+}
+
+# First the corpus of every target, then the remaining time shared by the targets.
+check_fuzz() {  # seconds
+  cmake --preset fuzz && cmake --build --preset fuzz -j "$jobs" --target fuzzers || return 1
+  tools/fuzz.sh "$1"
+}
+
+check_tidy() {
+  tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$' |
+    xargs -r -P "$jobs" -n 4 clang-tidy-14 --quiet -p build/clang
+}
+
+check_cppcheck() {
+  tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$' >"$logs/cppcheck-files"
+  cppcheck --std=c++20 --language=c++ --enable=warning,performance,portability -j "$jobs" \
+    --suppress=missingIncludeSystem --error-exitcode=1 --quiet -I src \
+    --file-list="$logs/cppcheck-files"
+}
