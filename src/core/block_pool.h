@@ -1,0 +1,43 @@
+// Memory for messages that arrived before their receive: chains of fixed blocks.
+//
+// Capacity grows only in grow() (set-up); store and free never allocate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace zhinu::core {
+
+class BlockPool {
+ public:
+  static constexpr std::size_t kBlockBytes = 512;
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+
+  explicit BlockPool(std::uint32_t blocks);
+  // Adds blocks (a communicator brings its reserve). Addresses of stored data stay valid.
+  void grow(std::uint32_t blocks);
+
+  static std::uint32_t blocks_for(std::size_t bytes);  // 0 for 0 bytes
+  bool has_room(std::size_t bytes) const;
+  // Copies `data` in; the head of the chain, or kNone (no room, or no bytes).
+  std::uint32_t store(ByteSpan data);
+  // Copies the chain out to `to` (its first to.size() bytes).
+  void read(std::uint32_t head, MutableByteSpan to) const;
+  void free(std::uint32_t head);
+
+  std::uint32_t free_blocks() const { return free_count_; }
+  std::uint32_t blocks() const { return total_; }
+
+ private:
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::vector<std::uint32_t> next_;
+  std::uint32_t free_head_ = kNone;
+  std::uint32_t free_count_ = 0;
+  std::uint32_t total_ = 0;
+};
+
+}  // namespace zhinu::core
