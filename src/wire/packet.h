@@ -33,8 +33,12 @@ static_assert(kFramesOffset + kMessageFrameBytes <= 52);
 inline constexpr std::size_t kPacketBytesMax = 65'507;  // one UDP datagram
 inline constexpr std::size_t kFramesMax = 128;          // frames in one packet
 inline constexpr std::size_t kAckRangesMax = 64;        // ranges in one packet, all ACK frames
+inline constexpr std::size_t kAckRangesPerFrameMax = 32;
 inline constexpr std::size_t kSegmentUnitBytes = 128;   // segments are multiples, but a last one
 inline constexpr std::uint32_t kMessageDeltaMax = 255;  // number minus Header::message_base
+inline constexpr std::uint32_t kDigestMax = 0xff'ffff;  // 24 bits, but in an abort frame
+inline constexpr std::uint32_t kDigestTagMax = 0xffff;  // tag of a kMessageDigest frame
+inline constexpr std::size_t kPayloadBytesMax = 65'535;  // of one frame, by its length field
 
 // The wire value of each frame; never reuse one.
 enum class FrameKind : std::uint8_t {
@@ -59,10 +63,12 @@ enum class FrameKind : std::uint8_t {
   kPathProbe = 0x12,
   kPathResponse = 0x13,
 };
+inline constexpr std::size_t kFrameKinds = 0x14;
 
 // Frame::flags bits.
 inline constexpr std::uint8_t kFlagNotify = 0x01;   // put, write: tell the target's user
 inline constexpr std::uint8_t kFlagOrdered = 0x02;  // put, write: notifications in order
+inline constexpr std::uint8_t kFlagsKnown = kFlagNotify | kFlagOrdered;
 
 struct Header {
   TrafficClass traffic_class = TrafficClass::kControl;
@@ -73,7 +79,9 @@ struct Header {
   std::uint64_t message_base = 0;  // message frames count their number from here
 };
 
-// Packets [first, last] of a path arrived.
+// Packets [first, last] of a path arrived. In a packet that is built: whole packet
+// numbers. In a decoded packet: numbers above an unknown base, until the receiver
+// has called rebase_ack_ranges() (codec.h) for the ranges of each ACK frame.
 struct AckRange {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -97,7 +105,8 @@ struct Frame {
                              // sequence.  ack: cumulative ECN-marked packets.
                              // abort: digest of the rank that saw the fault
   std::uint64_t number = 0;  // message number in the flow.  read data, read announce: the number
-                             // of this answer.  abort: digest of the other rank
+                             // of this answer.  ack: largest packet number that arrived, the last
+                             // of its first range.  abort: digest of the other rank
   std::uint32_t token = 0;   // slot that the receiver of this frame, or its answers, must name:
                              // announce, write, read, read announce: the sender's;
                              // grant, refuse, read data: the one given before.

@@ -1,0 +1,44 @@
+#include "wire/codec.h"
+
+#include <limits>
+
+#include "wire/frame_layout.h"
+
+namespace zhinu::wire {
+
+std::uint64_t expand_number(std::uint32_t truncated, std::uint64_t expected) {
+  constexpr std::uint64_t kWindow = std::uint64_t{1} << 32;
+  constexpr std::uint64_t kHalf = kWindow / 2;
+  const std::uint64_t candidate = (expected & ~(kWindow - 1)) | truncated;
+  // Both steps stay within 64 bits: near either end there is only one candidate.
+  if (candidate < expected && expected - candidate >= kHalf &&
+      candidate <= std::numeric_limits<std::uint64_t>::max() - kWindow) {
+    return candidate + kWindow;
+  }
+  if (candidate > expected && candidate - expected > kHalf && candidate >= kWindow) {
+    return candidate - kWindow;
+  }
+  return candidate;
+}
+
+Status rebase_ack_ranges(std::span<AckRange> ranges, std::uint64_t largest) {
+  if (ranges.empty()) return {};
+  const std::uint64_t base = ranges.front().last;
+  ZHINU_ASSERT(static_cast<std::uint32_t>(base) == static_cast<std::uint32_t>(largest));
+  ZHINU_ASSERT(ranges.back().first <= base);
+  if (base - ranges.back().first > largest) return Errc::kBadAck;
+  // Unsigned, so a base above `largest` wraps to the same sums.
+  const std::uint64_t shift = largest - base;
+  for (AckRange& range : ranges) {
+    range.first += shift;
+    range.last += shift;
+  }
+  return {};
+}
+
+bool is_handshake(ByteSpan datagram) {
+  return !datagram.empty() &&
+         (std::to_integer<std::uint8_t>(datagram[0]) & kFormHandshakeMask) == kFormHandshake;
+}
+
+}  // namespace zhinu::wire
