@@ -9,11 +9,17 @@ tree_files() {  # pathspec...
   done
 }
 
+# One line per file: the compiler-like output of clang-format says the same for each line of it.
 check_format() {
-  local version
-  version=$(clang-format-14 --version) || return 1
-  echo "$version"
-  tree_files '*.cc' '*.h' | xargs -r -P "$jobs" -n 16 clang-format-14 --dry-run -Werror
+  local unformatted
+  clang-format-14 --version || return 1
+  unformatted=$(tree_files '*.cc' '*.h' |
+    xargs -r -P "$jobs" -n 16 clang-format-14 --dry-run -Werror 2>&1 |
+    sed -n 's/^\([^ :]*\):[0-9]*:[0-9]*: error.*/\1/p' | sort -u)
+  [[ -z $unformatted ]] && return
+  echo "not formatted, ./dev fmt does it:"
+  echo "$unformatted"
+  return 1
 }
 
 check_shell() {
@@ -58,7 +64,9 @@ check_fuzz() {  # seconds
 
 check_tidy() {
   tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$' |
-    xargs -r -P "$jobs" -n 4 clang-tidy-14 --quiet -p build/clang
+    xargs -r -P "$jobs" -n 4 clang-tidy-14 --quiet -p build/clang 2>&1 |
+    grep -v ' warnings generated.$'
+  return "${PIPESTATUS[2]}"
 }
 
 check_cppcheck() {

@@ -29,7 +29,7 @@ def _header(file):
 
 
 def _source(file, paths):
-    stem = re.sub(r"_(test|bench|fuzz)$", "", file.path[:-len(".cc")])
+    stem = file.path.removesuffix(".cc").removesuffix("_test")
     header = stem + ".h"
     first = _FIRST_INCLUDE.search(file.text)
     if header in paths and (first is None or not header.endswith("/" + first.group(1))):
@@ -37,5 +37,16 @@ def _source(file, paths):
                       f"includes {header.removeprefix('src/')} first, which proves it whole")
     needs_test = (file.path.startswith("src/") and not file.path.startswith("src/cli/")
                   and not file.is_test() and not file.is_table() and file.name != "main.cc")
-    if needs_test and stem + "_test.cc" not in paths:
+    if needs_test and not any(test in paths for test in _tests_of(stem, first, paths)):
         yield Finding(file.path, 1, "test-beside", f"{stem}_test.cc is missing")
+
+
+def _tests_of(stem, first_include, paths):
+    """x_test.cc; where x.cc is one of several sources of y.h, so that there is no x.h and its
+    first include is y.h, also y_test.cc."""
+    tests = [stem + "_test.cc"]
+    if first_include is not None and stem + ".h" not in paths:
+        declared_in = "src/" + first_include.group(1).removesuffix(".h")
+        if declared_in.rsplit("/", 1)[0] == stem.rsplit("/", 1)[0]:
+            tests.append(declared_in + "_test.cc")
+    return tests

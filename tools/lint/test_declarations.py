@@ -60,6 +60,15 @@ class HeaderTest(TreeTest):
         self.assert_fires("test-beside", {"src/base/a.cc": "int f();\n"})
         self.assert_clean({"src/base/a.cc": "int f();\n", "src/base/a_test.cc": "int g();\n"})
 
+    def test_sources_of_one_header_share_its_test(self):
+        files = {"src/wire/codec.h": header(), "src/base/ids.h": header(),
+                 "src/wire/codec_test.cc": '#include "wire/codec.h"\n'}
+        source = '#include "wire/codec.h"\n'
+        self.assert_clean({**files, "src/wire/encode.cc": source, "src/wire/decode.cc": source})
+        self.assert_fires("test-beside", {**files, "src/wire/a.cc": '#include "base/ids.h"\n'})
+        self.assert_fires("test-beside", {**files, "src/wire/a.cc": source,
+                                          "src/wire/a.h": header()})
+
     def test_no_test_is_asked_of_programs_and_tables(self):
         self.assert_clean({"src/cli/bench.cc": "int f();\n", "src/rt/main.cc": "int f();\n",
                            "src/base/crc_table.cc": "int f();\n"})
