@@ -21,21 +21,6 @@ std::uint64_t expand_number(std::uint32_t truncated, std::uint64_t expected) {
   return candidate;
 }
 
-Status rebase_ack_ranges(std::span<AckRange> ranges, std::uint64_t largest) {
-  if (ranges.empty()) return {};
-  const std::uint64_t base = ranges.front().last;
-  ZHINU_ASSERT(static_cast<std::uint32_t>(base) == static_cast<std::uint32_t>(largest));
-  ZHINU_ASSERT(ranges.back().first <= base);
-  if (base - ranges.back().first > largest) return Errc::kBadAck;
-  // Unsigned, so a base above `largest` wraps to the same sums.
-  const std::uint64_t shift = largest - base;
-  for (AckRange& range : ranges) {
-    range.first += shift;
-    range.last += shift;
-  }
-  return {};
-}
-
 bool is_handshake(ByteSpan datagram) {
   return !datagram.empty() &&
          (std::to_integer<std::uint8_t>(datagram[0]) & kFormHandshakeMask) == kFormHandshake;

@@ -22,11 +22,6 @@ inline constexpr std::uint8_t kFormClass = 0x07;
 inline constexpr std::uint8_t kFormHandshake = 0x40;
 inline constexpr std::uint8_t kFormHandshakeMask = 0xc0;
 
-// True for the kinds that open a message: they hold its number as a delta.
-constexpr bool is_numbered(FrameKind kind) {
-  return kind >= FrameKind::kMessage && kind <= FrameKind::kReadAnnounce;
-}
-
 struct [[gnu::packed]] HeaderLayout {
   std::uint8_t form;
   std::uint8_t path;
@@ -37,41 +32,22 @@ struct [[gnu::packed]] HeaderLayout {
 };
 static_assert(sizeof(HeaderLayout) == kHeaderBytes);
 
-struct MessageLayout {
-  std::uint8_t kind;
-  std::uint8_t delta;
-  std::uint16_t length;
-  std::uint16_t communicator;
-  std::uint8_t order;
-  std::uint8_t zero;
-  std::uint32_t tag;
-};
-
-struct MessageDigestLayout {
-  std::uint8_t kind;
-  std::uint8_t delta;
-  std::uint16_t length;
-  std::uint16_t communicator;
-  std::uint8_t order;
-  std::uint8_t digest_low;    // bits 0..7
-  std::uint16_t digest_high;  // bits 8..23
-  std::uint16_t tag;
-};
-
-struct [[gnu::packed]] SegmentLayout {
-  std::uint8_t kind;
-  std::uint8_t delta;
-  std::uint16_t length;
-  std::uint64_t offset;
-};
+// The three hot frames have no structure. Compilers write one member at a time and
+// read through a copy on the stack, so codec_encode.cc and codec_decode.cc build
+// and take apart whole words instead:
+//
+//   bits   0..7 kind   8..15 delta   16..31 length
+//   message         32..47 communicator   48..55 order   56..63 zero   64..95 tag
+//   message digest  32..47 communicator   48..55 order   56..79 digest   80..95 tag
+//   segment         32..95 offset
 
 struct AnnounceLayout {
   std::uint8_t kind;
   std::uint8_t delta;
   std::uint16_t communicator;
   std::uint8_t order;
-  std::uint8_t digest_low;
-  std::uint16_t digest_high;
+  std::uint8_t digest_low;    // bits 0..7
+  std::uint16_t digest_high;  // bits 8..23
   std::uint32_t tag;
   std::uint32_t token;
   std::uint64_t length;
@@ -215,9 +191,6 @@ constexpr bool is_layout_of(FrameKind kind) {
   return sizeof(Layout) == kFrameBytes[static_cast<std::size_t>(kind)];
 }
 static_assert(is_layout_of<AckLayout>(FrameKind::kAck));
-static_assert(is_layout_of<MessageLayout>(FrameKind::kMessage));
-static_assert(is_layout_of<MessageDigestLayout>(FrameKind::kMessageDigest));
-static_assert(is_layout_of<SegmentLayout>(FrameKind::kSegment));
 static_assert(is_layout_of<AnnounceLayout>(FrameKind::kAnnounce));
 static_assert(is_layout_of<PutLayout>(FrameKind::kPut));
 static_assert(is_layout_of<WriteLayout>(FrameKind::kWrite));
@@ -233,8 +206,5 @@ static_assert(is_layout_of<AbortLayout>(FrameKind::kAbort));
 static_assert(is_layout_of<CloseLayout>(FrameKind::kClose));
 static_assert(is_layout_of<PathChallengeLayout>(FrameKind::kPathProbe));
 static_assert(is_layout_of<PathChallengeLayout>(FrameKind::kPathResponse));
-static_assert(sizeof(MessageLayout) == kMessageFrameBytes);
-static_assert(sizeof(MessageDigestLayout) == kMessageFrameBytes);
-static_assert(sizeof(SegmentLayout) == kSegmentFrameBytes);
 
 }  // namespace zhinu::wire
