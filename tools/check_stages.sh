@@ -26,10 +26,6 @@ check_shell() {
   shellcheck -x check dev .ci/run && tree_files '*.sh' | xargs -r shellcheck -x
 }
 
-check_build() {  # preset
-  cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"
-}
-
 check_test() {  # preset stage
   ctest --preset "$1" -j "$jobs" --output-junit "$logs/${2// /-}.xml"
 }
@@ -39,7 +35,7 @@ check_build_release() {
     echo "no src/cli/main.cc yet"
     return 77
   fi
-  cmake --preset release && cmake --build --preset release -j "$jobs" --target zhinu
+  build_preset release zhinu
 }
 
 # The same seeds with both compilers: no failure, and one hash.
@@ -58,7 +54,7 @@ check_schemas() {
 
 # First the corpus of every target, then the remaining time shared by the targets.
 check_fuzz() {  # seconds
-  cmake --preset fuzz && cmake --build --preset fuzz -j "$jobs" --target fuzzers || return 1
+  build_preset fuzz fuzzers || return 1
   tools/fuzz.sh "$1"
 }
 

@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
   [[ -d $kept ]] && folders+=("$kept")
   echo "== $target, $share s"
   "build/fuzz/bin/${target}_fuzz" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/crashes/$target-" \
+    -verbosity=0 -artifact_prefix="build/fuzz/crashes/$target-" \
     "${folders[@]}" || status=1
 done
 echo "note: ${#targets[@]} targets, $share s each"

@@ -35,7 +35,7 @@ stage() {
   "$@" >"$log.log" 2>&1 </dev/null || status=$?
   local took=$((10#${EPOCHREALTIME/./} - 10#${began/./}))
   if [[ -f $log.xml ]]; then
-    counts=$(python3 tools/junit.py "$log.xml" "$status" "$log.failed") || counts='0 1 0'
+    counts=$(python3 tools/junit.py "$log.xml" "$log.log" "$status" "$log.failed") || counts='0 1 0'
   else
     case $status in 0) counts='1 0 0' ;; 77) counts='0 0 1' ;; *) counts='0 1 0' ;; esac
     [[ $status == 77 ]] && note=$(tail -n 1 "$log.log")
@@ -66,8 +66,8 @@ stage_row() {  # name result microseconds note
   [[ $2 == FAIL ]] && colour=$red
   [[ $2 == skip ]] && colour=$yellow
   stage_result[$1]=$2
-  printf '  %-16s %s%-6s%s %7d.%d s   %s\n' "$1" "$colour" "$2" "$reset" \
-    $(($3 / 1000000)) $(($3 / 100000 % 10)) "$4"
+  printf '  %-16s %s%-6s%s %7d.%d s%s\n' "$1" "$colour" "$2" "$reset" \
+    $(($3 / 1000000)) $(($3 / 100000 % 10)) "${4:+   $4}"
 }
 
 # The last line, and the exit status.
