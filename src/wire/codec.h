@@ -65,7 +65,7 @@ struct Encoded {
 
 // Writes header, a zero tag and all frames to `out`. A payload of the last frame
 // of at least `tail_bytes_min` bytes is not copied but returned as `tail`
-// (gather); pass SIZE_MAX to copy everything.
+// (gather); pass SIZE_MAX to copy everything. After an error `out` holds rubbish.
 // kBadLength        `out` is too small, a payload exceeds kPayloadBytesMax, or the
 //                   packet would exceed kPacketBytesMax.
 // kInvalidArgument  a frame cannot be written: unknown kind or class, number not

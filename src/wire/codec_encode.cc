@@ -66,6 +66,7 @@ struct Block {
 // Copies 16 bytes at a time where a call to memcpy costs as much as the frame: for
 // short messages. The last block may overlap the one before.
 inline void copy_payload(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == 0) return;  // memcpy may not be given the null payload of an empty message
   if (bytes < sizeof(Block) || bytes > kInlineCopyBytesMax) {
     std::memcpy(to, from, bytes);
     return;

@@ -63,7 +63,7 @@ Errc write_write(const Frame& frame, std::uint8_t delta, std::byte* to) {
 }
 
 Errc write_read(const Frame& frame, std::uint8_t delta, std::byte* to) {
-  if (is_bad_access(frame)) return Errc::kInvalidArgument;
+  if (!is_range(frame.offset, frame.length)) return Errc::kInvalidArgument;
   store_le(to, ReadLayout{.kind = byte_of(frame.kind),
                           .delta = delta,
                           .communicator = frame.communicator,
