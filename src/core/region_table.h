@@ -1,7 +1,9 @@
 // Memory that peers may read or write by key. Keys are random 64-bit values from
-// the caller's entropy, never 0, and revocable.
+// the caller's entropy, never 0, and revocable. Ownership: the memory stays its owner's,
+// who keeps it until remove() has returned. Thread rule: one owner at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +18,7 @@ class RegionTable {
  public:
   explicit RegionTable(std::uint32_t regions_max);
 
-  Result<RegionKey> add(MutableByteSpan memory, RegionAccess access, Entropy& entropy);
+  Result<RegionKey> add(MutableByteSpan memory, RegionAccess access, Entropy& entropy);  // kFull
   Status remove(RegionKey key);  // kUnknownRegion
   // The bytes [offset, offset + length) if key, range (no overflow) and access allow it;
   // kRegionRefused otherwise, without telling which. Zero length is legal.
@@ -27,10 +29,16 @@ class RegionTable {
 
  private:
   struct Region {
-    RegionKey key;
+    RegionKey key;  // 0: the slot is free
     MutableByteSpan memory;
     RegionAccess access;
   };
+
+  std::size_t home(RegionKey key) const { return key.value & (slots_.size() - 1); }
+  std::size_t after(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  // The slot that holds `key`, or the free one where it would go.
+  std::size_t slot_of(RegionKey key) const;
+
   std::vector<Region> slots_;  // open addressing, power of two, allocated once
   std::uint32_t regions_max_ = 0;
   std::uint32_t count_ = 0;
