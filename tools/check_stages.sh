@@ -58,16 +58,23 @@ check_fuzz() {  # seconds
   tools/fuzz.sh "$1"
 }
 
-check_tidy() {
-  tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$' |
-    xargs -r -P "$jobs" -n 4 clang-tidy-14 --quiet -p build/clang 2>&1 |
-    grep -v ' warnings generated.$'
-  return "${PIPESTATUS[2]}"
+# What ships: no tests, benchmarks and fuzz targets.
+product_sources() {
+  tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$'
 }
 
+check_tidy() {
+  product_sources |
+    xargs -r -P "$jobs" -n 4 clang-tidy-14 --quiet -p build/clang 2>&1 |
+    grep -v ' warnings generated.$'
+  return "${PIPESTATUS[1]}"
+}
+
+# containerOutOfBounds: version 2.10 gets the size of std::array<T, 2 * kConstant> wrong; the
+# sanitizers and the compilers' constant evaluation look at the same.
 check_cppcheck() {
-  tree_files 'src/*.cc' | grep -Ev '_(test|bench|fuzz)\.cc$' >"$logs/cppcheck-files"
+  product_sources >"$logs/cppcheck-files"
   cppcheck --std=c++20 --language=c++ --enable=warning,performance,portability -j "$jobs" \
-    --suppress=missingIncludeSystem --error-exitcode=1 --quiet -I src \
-    --file-list="$logs/cppcheck-files"
+    --suppress=missingIncludeSystem --suppress=containerOutOfBounds --error-exitcode=1 --quiet \
+    -I src --file-list="$logs/cppcheck-files"
 }
