@@ -28,6 +28,7 @@ std::vector<std::byte> encoded(const Packet& packet);
 // What encode() says; kOk if it takes the packet.
 Errc encode_error(const Packet& packet);
 // What decode_header() and then decode_frames() say; kOk if both take the bytes.
+// Payloads of `out` borrow from `bytes`.
 Errc decode(ByteSpan bytes, Packet& out);
 
 // Makes a decoded packet one that can be encoded again: base, numbers and ranges are
