@@ -49,6 +49,8 @@ class SegmentMap {
   std::uint64_t take(std::uint64_t offset, std::uint64_t length, Copy copy);
 
  private:
+  friend struct SegmentMapStart;  // lets a test begin at offsets that it cannot reach by taking
+
   static constexpr std::uint64_t kUnit = wire::kSegmentUnitBytes;
   static constexpr std::uint64_t kWordBits = 64;
 
