@@ -122,7 +122,7 @@ class Responder {
   // kUnknownPeer         another rank is meant, or the sender claims our own.
   // kBadLength           packet_bytes_max below kPacketBytesMin.
   Result<Reply> handle_hello(Instant now, const Address& from, const wire::HandshakePacket& hello,
-                             std::uint64_t connection, Entropy& entropy);
+                             std::uint64_t connection, Entropy& entropy) const;
   // The REFUSE that tells a peer why its HELLO was not taken.
   wire::HandshakePacket refusal(const wire::HandshakePacket& hello, Errc code) const;
 

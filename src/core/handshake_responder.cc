@@ -21,7 +21,7 @@ Responder::Responder(const HandshakeContext& context, Entropy& entropy)
 
 Result<Responder::Reply> Responder::handle_hello(Instant now, const Address& from,
                                                  const wire::HandshakePacket& hello,
-                                                 std::uint64_t connection, Entropy& entropy) {
+                                                 std::uint64_t connection, Entropy& entropy) const {
   ZHINU_ASSERT(connection != 0);
   if (const Status status = check(hello); !status.ok()) return status.error();
 

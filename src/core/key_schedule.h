@@ -1,13 +1,16 @@
-// From the job key to the keys of packets: HKDF-SHA256 (RFC 5869), by labels.
+// From the job key to the keys of packets, by labels.
 //
-//   handshake key     expand(job key, "zhinu 1 handshake")
-//   connection secret extract(initiator nonce || responder nonce, job key)
-//   first secret      expand(connection secret, "zhinu 1 initiator" or "... responder",
-//                     both ranks, both incarnations, world), one per direction
-//   next secret       expand(secret, "zhinu 1 rekey")
-//   packet key        expand(secret, "zhinu 1 key"), 16 bytes
+//   connection secret  HKDF-SHA256 extract (RFC 5869) of the job key, salted with the
+//                      initiator's nonce, then the responder's
+//   first secret       HKDF-SHA256 expand, "zhinu 1 initiator" or "zhinu 1 responder", both
+//                      ranks, both incarnations, world; 16 bytes, one per direction
+//   packet key         AES-128 under the phase's secret, of counter block 0
+//   next secret        the same, of counter block 1
+//   handshake tag      HMAC-SHA256 under the job key of "zhinu 1 handshake" and the packet
 //
-// The 1 in the labels is the version of this schedule. Thread rule: pure functions.
+// Counter block n is 4 zero bytes, n in 8 bytes little-endian, then 00 00 00 01. The 1 in the
+// labels is the version of this schedule. Key phases go by AES since HKDF allocates in OpenSSL
+// and they move while packets arrive: docs/adr/0002-handshake.md. Thread rule: pure functions.
 #pragma once
 
 #include <array>
@@ -15,15 +18,18 @@
 #include <cstdint>
 
 #include "base/aead.h"
+#include "base/bytes.h"
 #include "wire/handshake_packet.h"
 
 namespace zhinu::core {
 
-using Secret = std::array<std::byte, 32>;
+using JobKey = std::array<std::byte, 32>;
+using Secret = std::array<std::byte, kGmacKeyBytes>;
+using PacketKey = std::array<std::byte, kGmacKeyBytes>;
 
 // What both sides know after the handshake, in the same order on both.
 struct KeyMaterial {
-  Secret job_key{};
+  JobKey job_key{};
   std::array<std::byte, wire::kHandshakeNonceBytes> initiator_nonce{};
   std::array<std::byte, wire::kHandshakeNonceBytes> responder_nonce{};
   std::uint32_t initiator_rank = 0;
@@ -33,16 +39,23 @@ struct KeyMaterial {
   std::uint64_t world = 0;
 };
 
-// Named by who sends with it.
+// Of key phase 0. Named by who sends with it.
 struct TrafficSecrets {
   Secret initiator{};
   Secret responder{};
 };
 
-Secret handshake_key(const Secret& job_key);
+// What the secret of one phase gives.
+struct PhaseKeys {
+  PacketKey packet_key{};
+  Secret next{};  // secret of the phase after; does not give this one back
+};
+
+// Allocates, inside OpenSSL: once a handshake.
 TrafficSecrets traffic_secrets(const KeyMaterial& material);
-// From one key phase to the next. One way: the later secret does not give the earlier.
-Secret next_secret(const Secret& secret);
-std::array<std::byte, kGmacKeyBytes> packet_key(const Secret& secret);
+// Does not allocate, but with GmacKernel::kEvp.
+PhaseKeys phase_keys(const Secret& secret, GmacKernel kernel);
+// `tagged` is a handshake packet without its tag. Allocates, inside OpenSSL.
+Tag handshake_tag(const JobKey& job_key, ByteSpan tagged);
 
 }  // namespace zhinu::core

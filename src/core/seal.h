@@ -21,6 +21,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/endpoint.h"
@@ -67,6 +68,7 @@ class Sealer {
  private:
   struct Keys;
   SealMode mode_ = SealMode::kNone;
+  Crc32cKernel crc_kernel_ = Crc32cKernel::kTable;
   std::unique_ptr<Keys> keys_;  // only with kGmac
 };
 
