@@ -21,8 +21,9 @@ string_view strstream syncstream system_error thread tuple type_traits typeindex
 unordered_map unordered_set utility valarray variant vector version
 assert.h ctype.h errno.h fenv.h float.h inttypes.h limits.h locale.h math.h setjmp.h signal.h
 stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h time.h uchar.h wchar.h
-dirent.h dlfcn.h elf.h endian.h execinfo.h fcntl.h getopt.h glob.h grp.h ifaddrs.h link.h netdb.h
-poll.h pthread.h pwd.h sched.h semaphore.h spawn.h strings.h syslog.h termios.h ucontext.h unistd.h
+dirent.h dlfcn.h elf.h endian.h execinfo.h fcntl.h getopt.h glob.h grp.h ifaddrs.h link.h malloc.h
+netdb.h poll.h pthread.h pwd.h sched.h semaphore.h spawn.h strings.h syslog.h termios.h ucontext.h
+unistd.h
 """.split())
 _SYSTEM_FOLDERS = ("sys/", "net/", "netinet/", "arpa/", "linux/", "asm/")
 

@@ -22,8 +22,8 @@ class Ban:
 
 
 BANS = (
-    Ban(r"\b(?:std::)?(?:rand|srand|random|drand48|rand_r)\s*\(", "take a base/prng.h by argument",
-        where=_CODE, tests_too=True),
+    Ban(r"\b(?:std::)?(?:(?:rand|random|drand48)\s*\(\s*\)|(?:srand|srandom|rand_r)\s*\()",
+        "take a base/prng.h by argument", where=_CODE, tests_too=True),
     Ban(r"#\s*include\s*<random>|\bstd::(?:random_device|mt19937)",
         "take a base/prng.h by argument", tests_too=True),
     Ban(r"\b(?:system_clock|steady_clock|high_resolution_clock)\b"

@@ -17,7 +17,8 @@ class BannedTest(TreeTest):
     def test_randomness(self):
         for line in ("int x = rand();", "std::srand(1);", "std::mt19937 g;", "#include <random>"):
             self.assert_banned(line)
-        for line in ("int operand(int x);", "// rand() is global", 'f("rand()");'):
+        for line in ("int operand(int x);", "Prng random(7);",
+                     "// rand() is global", 'f("rand()");'):
             self.assert_fine(line)
 
     def test_clocks_belong_to_the_runtime_and_above(self):
