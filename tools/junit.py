@@ -23,7 +23,7 @@ def reasons_of(ctest_log: str) -> dict:
     """Why each test failed (Failed, Timeout, SEGFAULT): ctest says it in its log only."""
     with open(ctest_log, encoding="utf-8", errors="replace") as log:
         return {match[1]: match[2].lower()
-                for match in re.finditer(r"^\s+\d+ - (\S+) \((.*)\)$", log.read(), re.MULTILINE)}
+                for match in re.finditer(r"^\s+\d+ - (.+) \((.*)\)$", log.read(), re.MULTILINE)}
 
 
 def main(path: str, ctest_log: str, exit_status: str, failed_log: str) -> int:
