@@ -62,7 +62,8 @@ function(zhinu_programs_of directory folder prefix)
                     LINK ${ARGN} GTest::gtest_main GTest::gmock rapidcheck)
       target_precompile_headers(${prefix}_test REUSE_FROM gtest_headers)
       gtest_discover_tests(${prefix}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                           NO_PRETTY_VALUES TEST_PREFIX "${prefix}." PROPERTIES TIMEOUT 300 LABELS ${prefix})
+                           NO_PRETTY_VALUES TEST_PREFIX "${prefix}."
+                           PROPERTIES TIMEOUT 300 LABELS ${prefix})
     endif()
     file(GLOB_RECURSE fuzzers CONFIGURE_DEPENDS "${directory}/*_fuzz.cc")
     foreach(fuzzer IN LISTS fuzzers)
