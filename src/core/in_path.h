@@ -82,6 +82,8 @@ class InPath {
   bool from_known = false;
 
  private:
+  friend struct InPathStart;  // lets a test begin after more packets than it can send
+
   static constexpr std::uint32_t kWordBits = 64;
   static constexpr std::uint32_t kWords = kWindowPackets / kWordBits;
   // The wire counts a range in 32 bits.
