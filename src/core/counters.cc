@@ -3,6 +3,40 @@
 #include "base/check.h"
 
 namespace zhinu::core {
+
+namespace {
+
+struct DropReason {
+  Errc reason;
+  Counter counter;
+};
+
+constexpr DropReason kDropReasons[] = {
+    {Errc::kTruncatedPacket, Counter::kDropTruncated},
+    {Errc::kBadLength, Counter::kDropBadLength},
+    {Errc::kBadVersion, Counter::kDropBadVersion},
+    {Errc::kBadKind, Counter::kDropBadKind},
+    {Errc::kBadFrame, Counter::kDropBadFrame},
+    {Errc::kBadClass, Counter::kDropBadClass},
+    {Errc::kBadTag, Counter::kDropBadTag},
+    {Errc::kUnknownConnection, Counter::kDropUnknownConnection},
+    {Errc::kReplayed, Counter::kDropReplayed},
+    {Errc::kTooOld, Counter::kDropTooOld},
+    {Errc::kBadPath, Counter::kDropBadPath},
+    {Errc::kBadAck, Counter::kDropBadAck},
+    {Errc::kBadCookie, Counter::kDropBadCookie},
+    {Errc::kWrongWorld, Counter::kDropWrongWorld},
+    {Errc::kFull, Counter::kDropNoRoom},
+};
+
+}  // namespace
+
+Counter drop_counter(Errc reason) noexcept {
+  for (const DropReason& known : kDropReasons) {
+    if (known.reason == reason) return known.counter;
+  }
+  return Counter::kDropUnexpectedState;
+}
 namespace {
 
 // In the order of Counter.

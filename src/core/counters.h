@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
+
 namespace zhinu::core {
 
 enum class Counter : std::uint8_t {
@@ -66,6 +68,9 @@ class Counters {
  private:
   std::array<std::uint64_t, kCounters> values_{};
 };
+
+// The counter of packets dropped for this reason.
+Counter drop_counter(Errc reason) noexcept;
 
 // Snake-case name for metrics and logs.
 const char* name_of(Counter counter) noexcept;

@@ -42,6 +42,8 @@ PathTable::PathTable(const PathOptions& options, Duration initial_rtt, std::uint
 }
 
 PathTable::~PathTable() = default;
+PathTable::PathTable(PathTable&&) noexcept = default;
+PathTable& PathTable::operator=(PathTable&&) noexcept = default;
 
 std::size_t PathTable::bytes_per_path() { return sizeof(Path); }
 

@@ -44,6 +44,8 @@ class PathTable {
   PathTable(const PathOptions& options, Duration initial_rtt, std::uint32_t train_bytes,
             std::uint32_t paths_max, std::uint64_t seed);
   ~PathTable();
+  PathTable(PathTable&&) noexcept;
+  PathTable& operator=(PathTable&&) noexcept;
 
   // kFull. New paths are good at once: the handshake has proved one, others prove
   // themselves by use (suspicion needs no history).
@@ -104,6 +106,7 @@ class PathTable {
   // that changed twice since the last poll is reported once, or not at all when it is
   // back where it was; dead is always reported, as it ends only with on_flushed().
   std::optional<PathProbe> poll_probe(Instant now);
+  bool probe_due() const { return probe_due_ != 0; }
   std::optional<PathTransition> poll_transition();
   // Not later than the earliest instant at which handle_timeout has something to do.
   // May be earlier: an ACK makes deadlines void, and looking for the next is left to

@@ -2,11 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
+#include "base/aead.h"
 #include "base/prng.h"
 #include "core/handshake_samples_test.h"
+#include "core/key_schedule.h"
 #include "core/seal.h"
 
 namespace zhinu::core {
@@ -211,6 +212,22 @@ TEST_F(Rekey, open__flipped_phase_bit) {
   EXPECT_EQ(responder_.sealer.rekeys(), 0U);
   packet.key_phase = false;
   EXPECT_TRUE(responder_.open(kStart, packet));
+}
+
+// A peer that has the keys and breaks the protocol.
+TEST_F(Rekey, open__responder_that_moves_first_is_not_followed) {
+  const GmacKernel kernel = best_gmac_kernel();
+  const Secret next = phase_keys(traffic_secrets(sample_material()).responder, kernel).next;
+  const GmacKey key(phase_keys(next, kernel).packet_key, kernel);
+  Sealed packet{sample_packet(64), 0, true};
+  const MutableByteSpan bytes(packet.bytes);
+  const Tag tag = key.tag({.prefix = kPath, .counter = 0}, bytes.first(wire::kHeaderBytes),
+                          bytes.subspan(wire::kFramesOffset));
+  std::copy(tag.bytes.begin(), tag.bytes.end(), bytes.begin() + wire::kTagOffset);
+  EXPECT_FALSE(initiator_.open(kStart, packet));
+  // The packet is what it should be: it fits as soon as we have moved.
+  for (int i = 0; i < 5; ++i) initiator_.send(kStart);
+  EXPECT_TRUE(initiator_.open(kStart, packet));
 }
 
 TEST_F(Rekey, open__first_packet_ever_is_of_the_next_phase) {

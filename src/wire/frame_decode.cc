@@ -105,8 +105,8 @@ Step read_read_data(Input input, Frame& frame) {
 
 Step read_read_announce(Input input, Frame& frame) {
   const auto from = input.read<ReadAnnounceLayout>();
-  if (from.zero != 0) return refused(Errc::kBadFrame);
   frame = Frame{.kind = FrameKind::kReadAnnounce,
+                .code = static_cast<Errc>(from.code),
                 .number = number_of(from.delta, input.header),
                 .token = from.token,
                 .peer_token = from.peer_token,

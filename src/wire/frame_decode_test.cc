@@ -66,6 +66,13 @@ TEST(FrameDecode, close__with_and_without_code) {
   EXPECT_EQ(frame_of("11 00 1c00").code, Errc::kPeerClosed);
 }
 
+TEST(FrameDecode, read_announce__with_and_without_code) {
+  const std::string after = "44332211 88776655 77070000 0605040302010000";
+  EXPECT_EQ(frame_of("0a 05 0000" + after).code, Errc::kOk) << "the data waits for a grant";
+  EXPECT_EQ(frame_of("0a 05 1800" + after).code, Errc::kRegionRefused);
+  EXPECT_EQ(frame_of("0a 05 ffff" + after).code, static_cast<Errc>(0xffff));
+}
+
 TEST(FrameDecode, announce__digest_has_24_bits) {
   EXPECT_EQ(frame_of("05 05 0201 09 ffffff d4c3b2a1 44332211 0605040302010000").digest, kDigestMax);
   EXPECT_EQ(frame_of("05 05 0201 09 010000 d4c3b2a1 44332211 0605040302010000").digest, 1U);

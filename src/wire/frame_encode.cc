@@ -86,7 +86,7 @@ Errc write_read_data(const Frame& frame, std::uint8_t delta, std::byte* to) {
 Errc write_read_announce(const Frame& frame, std::uint8_t delta, std::byte* to) {
   store_le(to, ReadAnnounceLayout{.kind = byte_of(frame.kind),
                                   .delta = delta,
-                                  .zero = 0,
+                                  .code = static_cast<std::uint16_t>(frame.code),
                                   .token = frame.token,
                                   .peer_token = frame.peer_token,
                                   .read_number = low32(frame.offset),

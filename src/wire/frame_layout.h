@@ -99,7 +99,7 @@ struct ReadDataLayout {
 struct ReadAnnounceLayout {
   std::uint8_t kind;
   std::uint8_t delta;
-  std::uint16_t zero;
+  std::uint16_t code;
   std::uint32_t token;
   std::uint32_t peer_token;
   std::uint32_t read_number;

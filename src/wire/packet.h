@@ -98,7 +98,7 @@ struct Frame {
                            // 0 none, 255 "255 or more"
   std::uint8_t flags = 0;  // put, write: kFlag bits.  ack, path probe, path response: path index
   std::uint16_t communicator = 0;
-  Errc code = Errc::kOk;     // refuse, cancel, abort, close
+  Errc code = Errc::kOk;     // refuse, cancel, abort, close.  read announce: why there is no data
   std::uint32_t tag = 0;     // message, announce.  ack: delay in microseconds.
                              // put, write: immediate.  abort: rank that saw the fault
   std::uint32_t digest = 0;  // message, announce: 24 bits, 0 = none.  put, write: notification

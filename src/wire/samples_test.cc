@@ -117,14 +117,15 @@ void add_accesses(std::vector<Sample>& list) {
                   .reserved = {}});
   Frame announce = data;
   announce.kind = FrameKind::kReadAnnounce;
+  announce.code = Errc::kRegionRefused;
   announce.peer_token = 0x5566'7788;
   announce.length = 0x0102'0304'0506;
   announce.payload = nullptr;
   list.push_back({.name = "read_announce",
                   .frame = announce,
                   .ranges = {},
-                  .bytes = "0a 05 0000 44332211 88776655 77070000 0605040302010000",
-                  .reserved = {{2}, {3}}});
+                  .bytes = "0a 05 1800 44332211 88776655 77070000 0605040302010000",
+                  .reserved = {}});
 }
 
 void add_flow_control(std::vector<Sample>& list) {

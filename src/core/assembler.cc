@@ -1,0 +1,353 @@
+#include "core/assembler.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace zhinu::core {
+
+namespace {
+
+// Bytes per unit of class weight and turn: weight 64 has turns of 64 KiB.
+constexpr std::int64_t kWeightUnitBytes = 1'024;
+constexpr std::uint32_t kAckRangesPerFrameMax = 16;
+constexpr std::uint32_t kAckFramesPerPacketMax = 4;
+constexpr std::uint64_t kNoChallenge = 0;
+
+constexpr std::size_t bytes_of(wire::FrameKind kind) {
+  return wire::kFrameBytes[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+bool Assembler::poll_transmit(Instant now, Transmit& out) {
+  return next_control(now, out) || next_data(now, out);
+}
+
+std::uint32_t Assembler::packet_limit(const Peer& peer, std::uint8_t path) const {
+  return std::min(peer.paths.config(path).packet_bytes_max, peer.session.packet_bytes_max);
+}
+
+bool Assembler::control_due(Instant now, const Peer& peer) const {
+  if (peer.close_code.has_value()) return true;
+  if (peer.state != PeerState::kUp) return false;
+  if (!peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty()) return true;
+  if (peer.refusals_due || peer.probe_answer_count > 0 || peer.aborts_due > 0) return true;
+  return peer.ack_due_at <= now;
+}
+
+bool Assembler::next_control(Instant now, Transmit& out) {
+  while (!state_.control_head.is_none()) {
+    Peer& peer = state_.peer(state_.control_head);
+    if (peer.state == PeerState::kUp && send_path_probe(now, peer, out)) return true;
+    if (control_due(now, peer) && send_control(now, peer, out)) return true;
+    state_.control_head = peer.control_ring_next;
+    if (state_.control_head.is_none()) state_.control_tail = PeerId::none();
+    peer.in_control_ring = false;
+    state_.touch_timer(peer);
+  }
+  return false;
+}
+
+// Probes are bound to their path: of a suspect or returning one, or to draw an ACK.
+bool Assembler::send_path_probe(Instant now, Peer& peer, Transmit& out) {
+  if (state_.sent_packets.available() < 2) return false;
+  std::optional<PathProbe> probe = peer.paths.poll_probe(now);
+  if (!probe.has_value()) {
+    for (std::uint32_t i = 0; i < peer.paths.size() && !probe.has_value(); ++i) {
+      if (!peer.flights[i].probe_wanted) continue;
+      peer.flights[i].probe_wanted = false;
+      probe = PathProbe{static_cast<std::uint8_t>(i), kNoChallenge, 0};
+    }
+  }
+  if (!probe.has_value()) return false;
+  const std::uint32_t sent_slot = state_.sent_packets.acquire_raw();
+  ZHINU_ASSERT(sent_slot != kNoSlot);
+  PacketBuilder builder(packet_, state_.sent_packets[sent_slot], packet_limit(peer, probe->path));
+  wire::Frame& frame =
+      builder.add(wire::FrameKind::kPathProbe, bytes_of(wire::FrameKind::kPathProbe));
+  frame.flags = probe->path;
+  frame.offset = probe->challenge;
+  builder.add_item(SentKind::kProbe, kNoSlot);
+  const std::uint32_t pad_to = std::min(probe->pad_to_bytes, builder.limit());
+  if (pad_to > builder.bytes()) {
+    const std::uint32_t padding = pad_to - builder.bytes();
+    builder.add(wire::FrameKind::kPadding, padding).length = padding;
+  }
+  finish(now, peer, probe->path, TrafficClass::kControl, builder, sent_slot, out);
+  return true;
+}
+
+bool Assembler::send_control(Instant now, Peer& peer, Transmit& out) {
+  const auto path = peer.paths.best();
+  if (!path.has_value()) return false;
+  const std::uint32_t sent_slot =
+      state_.sent_packets.available() < 2 ? kNoSlot : state_.sent_packets.acquire_raw();
+  SentPacket& sent = sent_slot == kNoSlot ? scratch_ : state_.sent_packets[sent_slot];
+  PacketBuilder builder(packet_, sent, packet_limit(peer, *path));
+  if (peer.close_code.has_value()) {
+    wire::Frame& frame = builder.add(wire::FrameKind::kClose, bytes_of(wire::FrameKind::kClose));
+    frame.code = *peer.close_code;
+    if (--peer.close_repeats == 0) peer.close_code.reset();
+  } else {
+    const bool items = sent_slot != kNoSlot;
+    add_acks(now, peer, builder, items);
+    if (items) {
+      add_probe_answers(peer, builder);
+      add_aborts(peer, builder);
+      add_cancels(peer, builder);
+      add_grants(peer, builder);
+      add_credits(peer, builder);
+    }
+  }
+  if (builder.empty()) {
+    if (sent_slot != kNoSlot) state_.sent_packets.release(sent_slot);
+    return false;
+  }
+  finish(now, peer, *path, TrafficClass::kControl, builder, sent_slot, out);
+  return true;
+}
+
+void Assembler::leave_ring(State::FlowRing& ring) {
+  Flow& flow = state_.flow(ring.head);
+  ring.head = flow.ring_next;
+  if (ring.head.is_none()) ring.tail = FlowId::none();
+  flow.in_ring = false;
+}
+
+bool Assembler::next_data(Instant now, Transmit& out) {
+  std::uint32_t idle = 0;  // classes in a row without work
+  while (idle < kTrafficClasses - 1) {
+    State::FlowRing& ring = state_.rings[ring_];
+    if (ring.head.is_none() || ring.deficit_bytes <= 0) {
+      if (ring.head.is_none()) {
+        ring.deficit_bytes = 0;
+        ++idle;
+      } else {
+        ring.deficit_bytes += state_.options.class_weights[ring_] * kWeightUnitBytes;
+        // Still in debt: the others go on meanwhile. A weight of 0 would never be served.
+        if (ring.deficit_bytes > 0) continue;
+      }
+      ring_ = ring_ + 1U < kTrafficClasses ? static_cast<std::uint8_t>(ring_ + 1) : 1;
+      continue;
+    }
+    const FlowId id = ring.head;
+    Flow& flow = state_.flow(id);
+    if (send_data(now, id, out)) {
+      const auto bytes = static_cast<std::int64_t>(out_bytes_);
+      ring.deficit_bytes -= bytes;
+      if (ring.deficit_bytes <= 0) {
+        ring_ = ring_ + 1U < kTrafficClasses ? static_cast<std::uint8_t>(ring_ + 1) : 1;
+      }
+      flow.turn_bytes -= std::min<std::uint64_t>(flow.turn_bytes, out_bytes_);
+      if (flow.turn_bytes == 0) {
+        leave_ring(ring);
+        outgoing_.activate(id);
+      }
+      return true;
+    }
+    leave_ring(ring);  // comes back with the event that gives it something to send
+  }
+  return false;
+}
+
+bool Assembler::send_data(Instant now, FlowId id, Transmit& out) {
+  Flow& flow = state_.flow(id);
+  Peer& peer = state_.peer(peer_of(id));
+  if (peer.state != PeerState::kUp || !outgoing_.sendable(flow)) return false;
+  const auto path = peer.paths.choose(peer.session.packet_bytes_max);
+  if (!path.has_value()) return false;
+  if (state_.sent_packets.available() < kSentReserve) return false;
+  const std::uint32_t sent_slot = state_.sent_packets.acquire_raw();
+  PacketBuilder builder(packet_, state_.sent_packets[sent_slot], packet_limit(peer, *path));
+  if (peer.ack_mask != 0 || peer.refusals_due) add_acks(now, peer, builder, true);
+  if (!peer.grants.empty()) add_grants(peer, builder);
+  outgoing_.fill(now, flow, id, builder);
+  if (builder.empty()) {
+    state_.sent_packets.release(sent_slot);
+    return false;
+  }
+  finish(now, peer, *path, class_of(id), builder, sent_slot, out);
+  return true;
+}
+
+void Assembler::add_refusals(Peer& peer, PacketBuilder& builder) {
+  std::uint32_t last = 0;
+  std::uint32_t count = 0;
+  for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
+       slot = state_.refusals[slot].next) {
+    const Refusal& refusal = state_.refusals[slot];
+    if (count == kRefusalsPerPacketMax) break;
+    wire::Frame& frame = builder.add(wire::FrameKind::kRefuse, bytes_of(wire::FrameKind::kRefuse));
+    frame.traffic_class = refusal.traffic_class;
+    frame.code = refusal.code;
+    frame.number = refusal.number;
+    frame.token = refusal.token;
+    last = refusal.sequence;
+    ++count;
+  }
+  if (count > 0) builder.add_item(SentKind::kRefusals, last);
+  peer.refusals_due = peer.refusal_count > count;
+}
+
+// A packet that acknowledges carries every refusal that the peer may not know: an ACK
+// for a message that was not held would end it there.
+void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items) {
+  if (peer.refusal_count > 0) {
+    if (!items) return;
+    add_refusals(peer, builder);
+    if (peer.refusals_due) return;  // the rest first, then ACKs again
+  }
+  std::uint32_t frames = 0;
+  for (std::uint64_t mask = peer.ack_mask; mask != 0 && frames < kAckFramesPerPacketMax; ++frames) {
+    const auto index = static_cast<std::uint32_t>(std::countr_zero(mask));
+    mask &= mask - 1;
+    InPath& path = peer.in_paths[index];
+    wire::Packet& packet = builder.packet();
+    const std::uint32_t first = packet.ack_range_count;
+    const std::uint32_t room =
+        std::min(kAckRangesPerFrameMax, static_cast<std::uint32_t>(wire::kAckRangesMax) - first);
+    if (room == 0 || !packet.has_room()) break;
+    const std::uint32_t count = path.ranges(std::span(packet.ack_ranges).subspan(first, room));
+    const std::size_t bytes = bytes_of(wire::FrameKind::kAck) + (count - 1) * wire::kAckRangeBytes;
+    if (bytes > builder.room()) break;
+    wire::Frame& frame = builder.add(wire::FrameKind::kAck, bytes);
+    frame.flags = static_cast<std::uint8_t>(index);
+    frame.number = packet.ack_ranges[first].last;
+    frame.token = first;
+    frame.peer_token = count;
+    const Duration delay = path.delay(now);
+    frame.tag =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(delay.ns / 1'000, 0, 0xffffffffLL));
+    frame.digest = path.ecn_marked();
+    packet.ack_range_count += count;
+    path.on_ack_sent();
+    peer.ack_mask &= ~(1ULL << index);
+    state_.counters.add(Counter::kAcksSent);
+  }
+  if (peer.ack_mask == 0) {
+    peer.ack_due_at = Instant::never();
+  }
+}
+
+void Assembler::add_grants(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kGrant);
+  while (!peer.grants.empty() && builder.fits(bytes)) {
+    const std::uint32_t slot = peer.grants.pop_front(state_.receives);
+    ReceiveRecord& record = state_.receives[slot];
+    record.grant_dirty = false;
+    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, bytes);
+    frame.traffic_class = record.traffic_class;
+    frame.token = record.sender_token;
+    frame.number = record.number;
+    frame.offset = record.granted;
+    builder.add_item(SentKind::kGrant, slot).generation = record.generation;
+    state_.counters.add(Counter::kGrantsSent);
+  }
+}
+
+void Assembler::add_cancels(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kCancel);
+  while (!peer.cancels.empty() && builder.fits(bytes)) {
+    const std::uint32_t slot = peer.cancels.pop_front(state_.sends);
+    const SendRecord& record = state_.sends[slot];
+    wire::Frame& frame = builder.add(wire::FrameKind::kCancel, bytes);
+    frame.traffic_class = class_of(record.flow);
+    frame.code = record.status == Errc::kOk ? Errc::kCancelled : record.status;
+    frame.number = record.number;
+    builder.add_item(SentKind::kCancel, slot);
+  }
+}
+
+void Assembler::add_credits(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes =
+      bytes_of(wire::FrameKind::kCredit) + bytes_of(wire::FrameKind::kCreditProbe);
+  while (!peer.credits.empty() && builder.fits(bytes)) {
+    const std::uint32_t slot = peer.credits.pop_front(state_.channels);
+    Channel& channel = state_.channels[slot];
+    channel.in_credit_queue = false;
+    if (channel.credit_dirty) {
+      channel.credit_dirty = false;
+      wire::Frame& frame =
+          builder.add(wire::FrameKind::kCredit, bytes_of(wire::FrameKind::kCredit));
+      frame.traffic_class = class_of(channel.flow);
+      frame.communicator = channel.communicator;
+      frame.offset = channel.credit_given;
+      builder.add_item(SentKind::kCredit, slot).generation = channel.generation;
+    }
+    if (channel.probe_due && builder.packet().has_room()) {
+      channel.probe_due = false;
+      wire::Frame& frame =
+          builder.add(wire::FrameKind::kCreditProbe, bytes_of(wire::FrameKind::kCreditProbe));
+      frame.traffic_class = class_of(channel.flow);
+      frame.communicator = channel.communicator;
+      state_.counters.add(Counter::kCreditProbes);
+    }
+  }
+}
+
+void Assembler::add_aborts(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kAbort);
+  const std::size_t word = peer.id.value / 64;
+  const std::uint64_t bit = 1ULL << (peer.id.value % 64);
+  for (Communicator* communicator = state_.aborted_head;
+       communicator != nullptr && peer.aborts_due > 0 && builder.fits(bytes);
+       communicator = communicator->aborted_next) {
+    if (((communicator->abort_told[word] | communicator->abort_sent[word]) & bit) != 0) continue;
+    communicator->abort_sent[word] |= bit;
+    --peer.aborts_due;
+    wire::Frame& frame = builder.add(wire::FrameKind::kAbort, bytes);
+    frame.communicator = communicator->id.value;
+    frame.code = communicator->abort_code;
+    frame.tag = communicator->abort_reporter;
+    frame.token = communicator->abort_other;
+    frame.digest = communicator->abort_reporter_digest;
+    frame.number = communicator->abort_other_digest;
+    builder.add_item(SentKind::kAbort, communicator->id.value);
+  }
+}
+
+void Assembler::add_probe_answers(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kPathResponse);
+  while (peer.probe_answer_count > 0 && bytes <= builder.room() && builder.packet().has_room()) {
+    const Peer::ProbeAnswer& answer = peer.probe_answers[--peer.probe_answer_count];
+    wire::Frame& frame = builder.add(wire::FrameKind::kPathResponse, bytes);
+    frame.flags = answer.path;
+    frame.offset = answer.challenge;
+  }
+}
+
+// Numbers the packet, remembers what it carries, and addresses it.
+void Assembler::finish(Instant now, Peer& peer, std::uint8_t path, TrafficClass traffic_class,
+                       PacketBuilder& builder, std::uint32_t sent_slot, Transmit& out) {
+  const PathTable::Number number = peer.paths.next_number(path);
+  if (number.skipped.has_value()) recovery_.on_skipped(peer, path, *number.skipped);
+  // A packet of a data class may hold nothing but ACKs after all.
+  const TrafficClass paid_by = builder.has_items() ? traffic_class : TrafficClass::kControl;
+  packet_.header.traffic_class = paid_by;
+  packet_.header.key_phase = peer.session.sealer.phase_to_send(now);
+  packet_.header.path = path;
+  packet_.header.connection = peer.session.remote_connection;
+  packet_.header.number = number.value;
+  if (builder.elicits_ack()) {
+    SentPacket& sent = state_.sent_packets[sent_slot];
+    sent.next = kNoSlot;
+    sent.number = number.value;
+    sent.sent_at = now;
+    sent.bytes = builder.bytes();
+    sent.traffic_class = paid_by;
+    sent.path = path;
+    sent.skipped = false;
+    peer.paths.on_sent(now, path, builder.bytes());
+    recovery_.on_sent(peer, sent_slot);
+  } else if (sent_slot != kNoSlot) {
+    state_.sent_packets.release(sent_slot);
+  }
+  state_.counters.add(Counter::kPacketsSent);
+  state_.counters.add(Counter::kBytesSent, builder.bytes());
+  out_bytes_ = builder.bytes();
+  const PathConfig& config = peer.paths.config(path);
+  out.route = Route{peer.id, config.remote, config.key, config.nic, path, paid_by};
+  out.packet = &packet_;
+}
+
+}  // namespace zhinu::core

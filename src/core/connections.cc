@@ -1,0 +1,330 @@
+#include "core/connections.h"
+
+#include <algorithm>
+
+namespace zhinu::core {
+
+namespace {
+
+HandshakeContext context_of(const State& state) {
+  HandshakeContext context;
+  context.identity = state.identity;
+  context.version_min = state.options.version_min;
+  context.version_max = state.options.version_max;
+  context.path_count = static_cast<std::uint8_t>(state.options.paths_max);
+  context.path_count_max = static_cast<std::uint8_t>(state.options.paths_max);
+  context.packet_bytes_max = state.options.packet_bytes_max;
+  context.eager_bytes_max = state.options.eager_bytes_max;
+  context.hello_interval_first = state.options.hello_interval_first;
+  context.hello_interval_max = state.options.hello_interval_max;
+  context.cookie_lifetime = state.options.cookie_lifetime;
+  context.sealer_limits.rekey_packets = state.options.rekey_packets;
+  context.sealer_limits.rekey_interval = state.options.rekey_interval;
+  return context;
+}
+
+constexpr std::uint8_t kCloseRepeats = 3;
+
+}  // namespace
+
+Connections::Connections(State& state, Outgoing& outgoing, Incoming& incoming, Transfers& transfers,
+                         Recovery& recovery)
+    : state_(state),
+      outgoing_(outgoing),
+      incoming_(incoming),
+      transfers_(transfers),
+      recovery_(recovery),
+      responder_(context_of(state), state.entropy),
+      by_connection_(state.options.peers_max * 3),
+      by_rank_(state.options.peers_max) {}
+
+HandshakeContext Connections::context() const { return context_of(state_); }
+
+std::uint64_t Connections::fresh_connection() {
+  std::array<std::byte, 8> bytes{};
+  for (;;) {
+    state_.entropy.fill(bytes);
+    const auto id = load_le<std::uint64_t>(bytes.data());
+    if (id != 0 && by_connection_.find(id) == IndexTable::kNone) return id;
+  }
+}
+
+Result<PeerId> Connections::add_peer(Instant now, const PeerConfig& config) {
+  if (config.paths.empty() || config.rank == state_.identity.rank) return Errc::kInvalidArgument;
+  if (config.paths.size() > state_.options.paths_max) return Errc::kFull;
+  if (by_rank_.find(config.rank) != IndexTable::kNone) return Errc::kExists;
+  if (state_.peers.size() == state_.options.peers_max) return Errc::kFull;
+  const PeerId id{static_cast<std::uint32_t>(state_.peers.size())};
+  std::array<std::byte, 8> seed{};
+  state_.entropy.fill(seed);
+  auto peer = std::make_unique<Peer>(state_.options, load_le<std::uint64_t>(seed.data()));
+  peer->id = id;
+  peer->rank = config.rank;
+  for (const PathConfig& path : config.paths) {
+    const auto added = peer->paths.add(path);
+    if (!added.ok()) return added.error();
+  }
+  state_.peers.push_back(std::move(peer));
+  state_.timers.grow(static_cast<std::uint32_t>(state_.peers.size()));
+  by_rank_.insert(config.rank, id.value);
+  start_hello(now, state_.peer(id));
+  return id;
+}
+
+Result<PeerId> Connections::find_peer(std::uint32_t rank) const {
+  const std::uint32_t index = by_rank_.find(rank);
+  if (index == IndexTable::kNone) return Errc::kUnknownPeer;
+  return PeerId{index};
+}
+
+void Connections::start_hello(Instant now, Peer& peer) {
+  if (peer.attempt_connection != 0) forget_connection(peer.attempt_connection);
+  peer.attempt_connection = fresh_connection();
+  by_connection_.insert(peer.attempt_connection, peer.id.value);
+  peer.initiator.emplace(now, context(), peer.rank, peer.attempt_connection, state_.entropy);
+  peer.state = PeerState::kConnecting;
+  if (peer.owed_since == Instant::never()) peer.owed_since = now;
+  state_.touch_timer(peer);
+}
+
+Peer* Connections::find_connection(std::uint64_t connection) {
+  const std::uint32_t index = by_connection_.find(connection);
+  return index == IndexTable::kNone ? nullptr : state_.peers[index].get();
+}
+
+bool Connections::is_next_session(const Peer& peer, std::uint64_t connection) const {
+  return peer.next_session.has_value() && peer.next_session->local_connection == connection;
+}
+
+Status Connections::handle_handshake(Instant now, const Arrival& arrival, ByteSpan datagram) {
+  wire::HandshakePacket packet;
+  Status status = check_and_decode(state_.identity, datagram, packet);
+  if (status.ok()) {
+    status = packet.kind == wire::HandshakeKind::kHello ? handle_hello(now, arrival, packet)
+                                                        : handle_answer(now, packet);
+  }
+  if (!status.ok()) state_.counters.add(drop_counter(status.error()));
+  return status;
+}
+
+void Connections::push_answer(const Arrival& arrival, const wire::HandshakePacket& packet) {
+  if (answer_count_ == kAnswersMax) return state_.counters.add(Counter::kDropNoRoom);
+  Answer& answer = answers_[(answer_head_ + answer_count_) % kAnswersMax];
+  ++answer_count_;
+  answer.packet = packet;
+  answer.route = Route{};
+  answer.route.to = arrival.from;
+  answer.route.nic = arrival.nic;
+}
+
+Status Connections::handle_hello(Instant now, const Arrival& arrival,
+                                 const wire::HandshakePacket& hello) {
+  const auto known = find_peer(hello.rank);
+  Peer* peer = known.ok() ? &state_.peer(known.value()) : nullptr;
+  if (peer != nullptr && peer->welcome_for == hello.source_connection &&
+      peer->welcome_incarnation == hello.incarnation) {
+    push_answer(arrival, peer->welcome);  // our WELCOME was lost, or this HELLO was repeated
+    return {};
+  }
+  const std::uint64_t connection = fresh_connection();
+  auto reply = responder_.handle_hello(now, arrival.from, hello, connection, state_.entropy);
+  if (!reply.ok()) {
+    const Errc code = reply.error();
+    if (code != Errc::kBadKind && code != Errc::kUnknownConnection) {
+      push_answer(arrival, responder_.refusal(hello, code));
+    }
+    return code;
+  }
+  Responder::Reply& answer = reply.value();
+  if (answer.established.has_value()) {
+    if (peer == nullptr) {
+      push_answer(arrival, responder_.refusal(hello, Errc::kUnknownPeer));
+      return Errc::kUnknownPeer;
+    }
+    // Two HELLOs crossed: the lower rank's goes on, and the peer will answer ours.
+    const bool crossed = peer->state == PeerState::kConnecting && peer->initiator.has_value();
+    if (crossed && state_.identity.rank < peer->rank) return {};
+    if (peer->next_session.has_value()) forget_connection(peer->next_session->local_connection);
+    by_connection_.insert(connection, peer->id.value);
+    peer->next_session = std::move(answer.established);
+    peer->welcome = *answer.packet;
+    peer->welcome_for = hello.source_connection;
+    peer->welcome_incarnation = hello.incarnation;
+  }
+  if (answer.packet.has_value()) push_answer(arrival, *answer.packet);
+  return {};
+}
+
+Status Connections::handle_answer(Instant now, const wire::HandshakePacket& packet) {
+  Peer* peer = find_connection(packet.connection);
+  if (peer == nullptr || !peer->initiator.has_value() ||
+      peer->attempt_connection != packet.connection) {
+    return Errc::kUnknownConnection;
+  }
+  auto result = peer->initiator->handle(now, packet);
+  state_.touch_timer(*peer);
+  if (!result.ok()) return result.error();
+  if (!result.value().has_value()) return {};
+  if (peer->next_session.has_value()) {
+    forget_connection(peer->next_session->local_connection);
+    peer->next_session.reset();
+  }
+  peer->attempt_connection = 0;  // it names the session now
+  install(now, *peer, std::move(*result.value()));
+  // Lets the responder know at once that its WELCOME came.
+  peer->flights[peer->hello_path].probe_wanted = true;
+  state_.want_control(*peer);
+  return {};
+}
+
+void Connections::adopt_session(Instant now, Peer& peer) {
+  Established session = std::move(*peer.next_session);
+  peer.next_session.reset();
+  if (peer.attempt_connection != 0) {
+    forget_connection(peer.attempt_connection);
+    peer.attempt_connection = 0;
+  }
+  install(now, peer, std::move(session));
+}
+
+// Packet numbers start over with new keys, and what was known of the paths is old.
+void Connections::renew_paths(Peer& peer) {
+  std::array<std::byte, 8> seed{};
+  state_.entropy.fill(seed);
+  PathTable renewed(state_.options.path, state_.options.initial_rtt, state_.options.train_bytes,
+                    state_.options.paths_max, load_le<std::uint64_t>(seed.data()));
+  for (std::uint32_t path = 0; path < peer.paths.size(); ++path) {
+    const auto added = renewed.add(peer.paths.config(static_cast<std::uint8_t>(path)));
+    ZHINU_ASSERT(added.ok());
+  }
+  peer.paths = std::move(renewed);
+}
+
+// The session becomes the peer's current one.
+void Connections::install(Instant now, Peer& peer, Established session) {
+  if (peer.state == PeerState::kUp) {
+    const bool restarted = session.incarnation != peer.session.incarnation;
+    drop_peer(now, peer, restarted ? Errc::kPeerRestarted : Errc::kPeerClosed);
+  }
+  if (peer.session.local_connection != 0) forget_connection(peer.session.local_connection);
+  if (peer.had_session) renew_paths(peer);
+  peer.had_session = true;
+  peer.session = std::move(session);
+  peer.initiator.reset();
+  peer.in_path_count = peer.session.path_count;
+  peer.in_paths = std::make_unique<InPath[]>(peer.in_path_count);
+  peer.ack_mask = 0;
+  peer.state = PeerState::kUp;
+  peer.owed_since = Instant::never();
+  peer.silent_told = false;
+  peer.close_code.reset();
+  Event event;
+  event.kind = EventKind::kPeerUp;
+  event.at = now;
+  event.peer = peer.id;
+  state_.push_event(event);
+  for (std::size_t i = 1; i < kTrafficClasses; ++i) {
+    outgoing_.activate(flow_id(peer.id, static_cast<TrafficClass>(i)));
+  }
+  state_.want_control(peer);
+  state_.touch_timer(peer);
+}
+
+void Connections::close_peer(Instant now, Peer& peer, Errc code) {
+  const bool was_up = peer.state == PeerState::kUp;
+  drop_peer(now, peer, Errc::kPeerClosed);
+  if (peer.attempt_connection != 0) {
+    forget_connection(peer.attempt_connection);
+    peer.attempt_connection = 0;
+  }
+  peer.initiator.reset();
+  peer.state = PeerState::kClosed;
+  if (was_up) {
+    peer.close_code = code;
+    peer.close_repeats = kCloseRepeats;
+    state_.want_control(peer);
+  }
+}
+
+void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
+  recovery_.forget(peer);
+  while (!peer.cancels.empty()) {
+    const std::uint32_t slot = peer.cancels.pop_front(state_.sends);
+    state_.sends[slot].cancel_pending = false;
+    state_.try_release_send(slot);
+  }
+  incoming_.drop_unexpected_of(peer.id);
+  for (std::uint32_t slot = 0; slot < state_.receives.capacity(); ++slot) {
+    ReceiveRecord& record = state_.receives[slot];
+    if (record.state == ReceiveState::kFree || record.state == ReceiveState::kEnded) continue;
+    if (record.peer != peer.id) continue;
+    if (record.state == ReceiveState::kMatched || record.state == ReceiveState::kIncoming) {
+      transfers_.drop(now, slot, code);
+    } else if (record.state != ReceiveState::kNotifying) {
+      static_cast<void>(incoming_.end(now, slot, code));
+    }
+  }
+  outgoing_.drop_peer(peer, code);
+  while (!peer.credits.empty()) {
+    state_.channels[peer.credits.pop_front(state_.channels)].in_credit_queue = false;
+  }
+  state_.forget_channels_of(peer.id);
+  for (Flow& flow : peer.flows) flow.restart(state_.options.window);
+  peer.ack_mask = 0;
+  peer.probe_answer_count = 0;
+  peer.aborts_due = 0;
+  peer.welcome_for = 0;
+  peer.credit_probe_at = Instant::never();
+  Event event;
+  event.kind = EventKind::kPeerDown;
+  event.at = now;
+  event.peer = peer.id;
+  event.code = code;
+  state_.push_event(event);
+  state_.touch_timer(peer);
+}
+
+bool Connections::poll_transmit(Instant now, Transmit& out) {
+  if (answer_count_ > 0) {
+    const Answer& answer = answers_[answer_head_];
+    answer_head_ = (answer_head_ + 1) % kAnswersMax;
+    --answer_count_;
+    out.route = answer.route;
+    out.packet = nullptr;
+    out.handshake = answer.packet;
+    return true;
+  }
+  if (hello_due_ == 0) return false;
+  for (const auto& owner : state_.peers) {
+    Peer& peer = *owner;
+    if (!peer.hello_due) continue;
+    peer.hello_due = false;
+    --hello_due_;
+    if (!peer.initiator.has_value()) continue;
+    const auto hello = peer.initiator->poll_transmit(now);
+    state_.touch_timer(peer);
+    if (!hello.has_value()) continue;
+    // Each repeat tries the next path: the first one may be dead.
+    const PathConfig& path = peer.paths.config(peer.hello_path);
+    out.route =
+        Route{peer.id, path.remote, path.key, path.nic, peer.hello_path, TrafficClass::kControl};
+    peer.hello_path = static_cast<std::uint8_t>(
+        peer.hello_path + 1U < peer.paths.size() ? peer.hello_path + 1 : 0);
+    out.packet = nullptr;
+    out.handshake = *hello;
+    return true;
+  }
+  return false;
+}
+
+Instant Connections::timeout(const Peer& peer) const {
+  return peer.initiator.has_value() ? peer.initiator->timeout() : Instant::never();
+}
+
+void Connections::handle_timeout(Instant now, Peer& peer) {
+  if (!peer.initiator.has_value() || now < peer.initiator->timeout() || peer.hello_due) return;
+  peer.hello_due = true;
+  ++hello_due_;
+}
+
+}  // namespace zhinu::core

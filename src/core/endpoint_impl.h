@@ -1,0 +1,81 @@
+// The modules of one endpoint together, and what concerns all of them: argument
+// checks, timers, deadlines, aborts.
+//
+// Internal to src/core: only endpoint*.cc include it.
+#pragma once
+
+#include "core/assembler.h"
+#include "core/connections.h"
+#include "core/dispatcher.h"
+#include "core/endpoint.h"
+#include "core/incoming.h"
+#include "core/outgoing.h"
+#include "core/recovery.h"
+#include "core/state.h"
+#include "core/transfers.h"
+
+namespace zhinu::core {
+
+class Endpoint::Impl {
+ public:
+  Impl(const EndpointOptions& options, const Identity& identity, Entropy& entropy,
+       Misbehaviour* misbehaviour)
+      : state(options, identity, entropy, misbehaviour),
+        outgoing(state),
+        transfers(state),
+        incoming(state, outgoing, transfers),
+        recovery(state, outgoing),
+        connections(state, outgoing, incoming, transfers, recovery),
+        assembler(state, outgoing, recovery),
+        dispatcher(state, outgoing, incoming, transfers, recovery, connections) {}
+
+  Status check_post(PeerId peer, TrafficClass traffic_class, CommunicatorId communicator) {
+    if (!state.has_peer(peer)) return Errc::kUnknownPeer;
+    if (traffic_class == TrafficClass::kControl || index_of(traffic_class) >= kTrafficClasses) {
+      return Errc::kInvalidArgument;
+    }
+    if (state.peer(peer).state == PeerState::kClosed) return Errc::kPeerClosed;
+    return check_communicator(communicator);
+  }
+  Status check_communicator(CommunicatorId id) {
+    const Communicator* communicator = state.communicator(id.value);
+    if (communicator == nullptr) return Errc::kUnknownCommunicator;
+    return communicator->aborted ? Errc::kAborted : Errc::kOk;
+  }
+  static Status check_digest(std::uint32_t tag, std::uint32_t digest) {
+    const bool fits = digest == 0 || (digest <= 0xffffff && tag <= 0xffff);
+    return fits ? Errc::kOk : Errc::kInvalidArgument;
+  }
+  Operation send_handle(Instant deadline, std::uint32_t slot) {
+    if (deadline != Instant::never()) state.send_deadlines.insert(slot, deadline);
+    return {slot, state.sends[slot].generation, false};
+  }
+  Operation receive_handle(Instant deadline, std::uint32_t slot) {
+    if (deadline != Instant::never() && state.receives[slot].state != ReceiveState::kEnded) {
+      state.receive_deadlines.insert(slot, deadline);
+    }
+    return {slot, state.receives[slot].generation, true};
+  }
+
+  // Ends everything posted on the communicator or waiting for it.
+  void end_all_of(Instant now, Communicator& communicator, Errc code);
+  void unlink_aborted(const Communicator* communicator);
+  void run_aborts(Instant now);
+  void abort(Instant now, const AbortRequest& request);
+  void run_deadlines(Instant now);
+  void run_peer_timers(Instant now, Peer& peer);
+  void run_transitions(Instant now, Peer& peer);
+  void update_timers();
+  Instant peer_timer(const Peer& peer) const;
+
+  State state;
+  Outgoing outgoing;
+  Transfers transfers;
+  Incoming incoming;
+  Recovery recovery;
+  Connections connections;
+  Assembler assembler;
+  Dispatcher dispatcher;
+};
+
+}  // namespace zhinu::core

@@ -1,0 +1,456 @@
+// Two-sided messages: posting, matching, holding. One-sided operations and
+// cancels are in incoming_one_sided.cc.
+#include "core/incoming.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zhinu::core {
+
+namespace {
+
+ByteSpan bytes_of(const wire::Frame& frame) {
+  return {frame.payload, static_cast<std::size_t>(frame.length)};
+}
+
+}  // namespace
+
+Result<std::uint32_t> Incoming::post_receive(Instant now, const ReceiveArgs& args) {
+  Communicator& communicator = *state_.communicator(args.communicator.value);
+  const std::uint32_t slot = state_.acquire_receive();
+  if (slot == kNoSlot) return Errc::kFull;
+  ReceiveRecord& record = state_.receives[slot];
+  record.kind = ReceiveKind::kReceive;
+  record.state = ReceiveState::kPosted;
+  record.traffic_class = args.traffic_class;
+  record.has_user = true;
+  record.communicator = args.communicator.value;
+  record.peer = args.peer;
+  record.tag = args.tag;
+  record.digest = args.digest;
+  record.buffer = args.buffer.data();
+  record.capacity = args.buffer.size();
+  record.user = args.user;
+  const std::uint32_t early = find_unexpected(communicator, args);
+  if (early == kNoSlot) {
+    communicator.posted[Communicator::bucket_of(args.tag, args.digest != 0)].push_back(
+        state_.receives, slot);
+    ++communicator.posted_count;
+    if (!args.peer.is_none()) grant_credit(args);
+    return slot;
+  }
+  const Unexpected& waiting = state_.unexpected[early];
+  Descriptor message;
+  message.flow = waiting.flow;
+  message.number = waiting.number;
+  message.tag = waiting.tag;
+  message.digest = waiting.digest;
+  message.communicator = waiting.communicator;
+  message.announced = waiting.announced;
+  message.sender_token = waiting.sender_token;
+  message.length = waiting.length;
+  const std::uint32_t bucket = Communicator::bucket_of(waiting.tag, waiting.digest != 0);
+  communicator.unexpected[bucket].remove(state_.unexpected, early);
+  --communicator.unexpected_count;
+  if (!args.peer.is_none()) grant_credit(args);
+  give(now, communicator, slot, message, early);
+  return slot;
+}
+
+// Tells the peer how many receives were posted for it: large messages may then start
+// without asking. Only told when this one is larger than an eager message.
+void Incoming::grant_credit(const ReceiveArgs& args) {
+  const std::uint32_t channel_slot =
+      state_.channel_of(flow_id(args.peer, args.traffic_class), args.communicator.value);
+  if (channel_slot == kNoSlot) return;  // a hint only
+  Channel& channel = state_.channels[channel_slot];
+  ++channel.credit_given;
+  if (args.buffer.size() <= state_.options.eager_bytes_max || channel.in_credit_queue) return;
+  channel.credit_dirty = true;
+  channel.in_credit_queue = true;
+  Peer& peer = state_.peer(args.peer);
+  peer.credits.push_back(state_.channels, channel_slot);
+  state_.want_control(peer);
+}
+
+Result<std::uint32_t> Incoming::post_read(const ReadArgs& args) {
+  const std::uint32_t slot = state_.acquire_receive();
+  if (slot == kNoSlot) return Errc::kFull;
+  ReceiveRecord& record = state_.receives[slot];
+  record.kind = ReceiveKind::kRead;
+  record.state = ReceiveState::kWaiting;
+  record.traffic_class = args.traffic_class;
+  record.has_user = true;
+  record.communicator = args.communicator.value;
+  record.peer = args.peer;
+  record.buffer = args.buffer.data();
+  record.capacity = args.buffer.size();
+  record.user = args.user;
+  const auto request = outgoing_.post_read_request(args, slot);
+  if (!request.ok()) {
+    record.state = ReceiveState::kFree;
+    state_.receives.release(slot);
+    return request.error();
+  }
+  record.request_slot = request.value();
+  return slot;
+}
+
+std::uint32_t Incoming::find_unexpected(const Communicator& communicator,
+                                        const ReceiveArgs& args) const {
+  if (communicator.unexpected_count == 0) return kNoSlot;
+  const auto& bucket = communicator.unexpected[Communicator::bucket_of(args.tag, args.digest != 0)];
+  for (std::uint32_t slot = bucket.head; slot != kNoSlot;) {
+    const Unexpected& waiting = state_.unexpected[slot];
+    if (waiting.tag == args.tag && (waiting.digest != 0) == (args.digest != 0) &&
+        class_of(waiting.flow) == args.traffic_class &&
+        (args.peer.is_none() || args.peer == peer_of(waiting.flow))) {
+      return slot;
+    }
+    slot = waiting.list_next;
+  }
+  return kNoSlot;
+}
+
+std::uint32_t Incoming::find_posted(const Communicator& communicator,
+                                    const Descriptor& message) const {
+  if (communicator.posted_count == 0) return kNoSlot;
+  const auto& bucket =
+      communicator.posted[Communicator::bucket_of(message.tag, message.digest != 0)];
+  for (std::uint32_t slot = bucket.head; slot != kNoSlot;) {
+    const ReceiveRecord& record = state_.receives[slot];
+    if (record.tag == message.tag && (record.digest != 0) == (message.digest != 0) &&
+        record.traffic_class == class_of(message.flow) &&
+        (record.peer.is_none() || record.peer == peer_of(message.flow))) {
+      return slot;
+    }
+    slot = record.list_next;
+  }
+  return kNoSlot;
+}
+
+Taken Incoming::seen_before(Flow& flow, std::uint64_t number, bool& fresh) {
+  fresh = false;
+  switch (flow.incoming.look(number)) {
+    case NumberWindow::Seen::kFresh: fresh = true; return Taken::kYes;
+    case NumberWindow::Seen::kSeen:
+      state_.counters.add(Counter::kDuplicateMessages);
+      return Taken::kDuplicate;
+    case NumberWindow::Seen::kBeyond: return Taken::kBad;
+  }
+  return Taken::kBad;
+}
+
+Taken Incoming::on_message(Instant now, FlowId flow, const wire::Frame& frame,
+                           std::uint64_t number) {
+  Descriptor message;
+  message.flow = flow;
+  message.number = number;
+  message.tag = frame.tag;
+  message.digest = frame.digest;
+  message.communicator = frame.communicator;
+  message.order = frame.order;
+  message.length = frame.length;
+  message.bytes = bytes_of(frame);
+  return take(now, message);
+}
+
+Taken Incoming::on_announce(Instant now, FlowId flow, const wire::Frame& frame,
+                            std::uint64_t number) {
+  Descriptor message;
+  message.flow = flow;
+  message.number = number;
+  message.tag = frame.tag;
+  message.digest = frame.digest;
+  message.communicator = frame.communicator;
+  message.order = frame.order;
+  message.announced = true;
+  message.sender_token = frame.token;
+  message.length = frame.length;
+  return take(now, message);
+}
+
+// A message is parked behind an earlier one of its communicator that is itself parked.
+bool Incoming::behind_parked(const Flow& flow, const Descriptor& message) const {
+  for (std::uint32_t slot = flow.parked.head; slot != kNoSlot;
+       slot = state_.unexpected[slot].list_next) {
+    const Unexpected& parked = state_.unexpected[slot];
+    if (parked.communicator == message.communicator && parked.number < message.number) return true;
+  }
+  return false;
+}
+
+Taken Incoming::take(Instant now, const Descriptor& message) {
+  Flow& flow = state_.flow(message.flow);
+  bool fresh = false;
+  const Taken seen = seen_before(flow, message.number, fresh);
+  if (!fresh) return seen;
+  Communicator* communicator = state_.communicator(message.communicator);
+  if (communicator != nullptr && communicator->aborted) {
+    if (message.announced) {
+      return refuse_and_mark(now, message.flow, message.number, message.sender_token,
+                             Errc::kAborted);
+    }
+    mark(now, message.flow, message.number);
+    return Taken::kYes;
+  }
+  const bool waits =
+      flow.incoming.gate(message.number, message.order) == NumberWindow::Gate::kWait ||
+      (!flow.parked.empty() && behind_parked(flow, message));
+  if (communicator != nullptr && !waits) {
+    const std::uint32_t posted = find_posted(*communicator, message);
+    if (posted != kNoSlot) {
+      communicator->posted[Communicator::bucket_of(message.tag, message.digest != 0)].remove(
+          state_.receives, posted);
+      --communicator->posted_count;
+      transfers_.forget_refusal(message.flow, message.number);
+      give(now, *communicator, posted, message, kNoSlot);
+      mark(now, message.flow, message.number);
+      return Taken::kYes;
+    }
+  }
+  // A communicator that does not exist yet holds no bytes, announcements only.
+  const std::uint32_t held =
+      communicator == nullptr && !message.announced ? kNoSlot : hold(message, communicator);
+  if (held == kNoSlot) {
+    return transfers_.refuse(message.flow, message.number, kNoSlot, Errc::kNotHeld)
+               ? Taken::kYes
+               : Taken::kNoRoom;
+  }
+  transfers_.forget_refusal(message.flow, message.number);
+  Unexpected& waiting = state_.unexpected[held];
+  if (waits) {
+    waiting.parked = true;
+    std::uint32_t before = flow.parked.head;
+    while (before != kNoSlot && state_.unexpected[before].number < message.number) {
+      before = state_.unexpected[before].list_next;
+    }
+    flow.parked.insert_before(state_.unexpected, held, before);
+  } else if (communicator == nullptr) {
+    waiting.orphan = true;
+    state_.orphans.push_back(state_.unexpected, held);
+  } else {
+    communicator->unexpected[Communicator::bucket_of(message.tag, message.digest != 0)].push_back(
+        state_.unexpected, held);
+    ++communicator->unexpected_count;
+  }
+  mark(now, message.flow, message.number);
+  return Taken::kYes;
+}
+
+bool Incoming::may_hold(const Peer& peer, const Communicator* communicator,
+                        std::uint64_t bytes) const {
+  if (peer.held_bytes + bytes <= state_.options.eager_budget_bytes) return true;
+  return communicator != nullptr &&
+         communicator->held_bytes + bytes <= state_.options.communicator_reserve_bytes;
+}
+
+// Remembers a message that no receive wants yet. kNoSlot when there is no room.
+std::uint32_t Incoming::hold(const Descriptor& message, Communicator* communicator) {
+  Peer& peer = state_.peer(peer_of(message.flow));
+  if (!message.announced) {
+    if (!may_hold(peer, communicator, message.length)) return kNoSlot;
+    if (!state_.held.has_room(message.bytes.size())) return kNoSlot;
+  }
+  const std::uint32_t slot = state_.acquire_unexpected(message.announced);
+  if (slot == kNoSlot) return kNoSlot;
+  Unexpected& waiting = state_.unexpected[slot];
+  waiting.flow = message.flow;
+  waiting.communicator = message.communicator;
+  waiting.order = message.order;
+  waiting.tag = message.tag;
+  waiting.digest = message.digest;
+  waiting.number = message.number;
+  waiting.length = message.length;
+  waiting.sender_token = message.sender_token;
+  if (message.announced) {
+    state_.incoming_index.insert(State::incoming_key(message.flow, message.number),
+                                 slot | State::kUnexpectedBit);
+  } else {
+    waiting.held = state_.held.store(message.bytes);
+    peer.held_bytes += message.length;
+    if (communicator != nullptr) communicator->held_bytes += message.length;
+  }
+  return slot;
+}
+
+// Releases what hold() took; the record is already out of its list.
+void Incoming::unhold(std::uint32_t slot, Communicator* communicator) {
+  Unexpected& waiting = state_.unexpected[slot];
+  if (waiting.announced) {
+    state_.incoming_index.erase(State::incoming_key(waiting.flow, waiting.number));
+  } else {
+    if (waiting.held != BlockPool::kNone) state_.held.free(waiting.held);
+    Peer& peer = state_.peer(peer_of(waiting.flow));
+    ZHINU_ASSERT(peer.held_bytes >= waiting.length);
+    peer.held_bytes -= waiting.length;
+    if (communicator != nullptr) {
+      ZHINU_ASSERT(communicator->held_bytes >= waiting.length);
+      communicator->held_bytes -= waiting.length;
+    }
+  }
+  state_.release_unexpected(slot);
+}
+
+void Incoming::mismatch(Instant now, ReceiveRecord& record, std::uint32_t slot,
+                        const Descriptor& message) {
+  record.peer = peer_of(message.flow);
+  record.peer_digest = message.digest;
+  if (abort_requests_.size() < abort_requests_.capacity()) {
+    abort_requests_.push_back({message.communicator, Errc::kDigestMismatch, state_.identity.rank,
+                               state_.peer(record.peer).rank, record.digest, message.digest});
+  }
+  if (message.announced) {
+    // Without room for the refusal the abort tells the sender.
+    static_cast<void>(transfers_.refuse(message.flow, message.number, message.sender_token,
+                                        Errc::kDigestMismatch));
+  }
+  static_cast<void>(now);
+  state_.complete_receive(slot, Errc::kDigestMismatch, message.length);
+}
+
+// Gives a message to a receive. `held` is the record it waited in, or kNoSlot when it
+// arrived just now.
+void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
+                    const Descriptor& message, std::uint32_t held) {
+  ReceiveRecord& record = state_.receives[slot];
+  const bool fits = message.length <= record.capacity;
+  if (record.digest == message.digest && fits) {
+    record.peer = peer_of(message.flow);
+    record.peer_digest = message.digest;
+    if (message.announced) {
+      if (held != kNoSlot) unhold(held, &communicator);
+      return transfers_.start(now, slot, message.flow, message.number, message.sender_token,
+                              message.length);
+    }
+    if (held == kNoSlot) {
+      if (message.length > 0) std::memcpy(record.buffer, message.bytes.data(), message.length);
+    } else {
+      if (message.length > 0) {
+        state_.held.read(state_.unexpected[held].held, {record.buffer, message.length});
+      }
+      unhold(held, &communicator);
+    }
+    state_.counters.add(Counter::kMessagesReceived);
+    return state_.complete_receive(slot, Errc::kOk, message.length);
+  }
+  if (held != kNoSlot) unhold(held, &communicator);
+  if (record.digest != message.digest) return mismatch(now, record, slot, message);
+  record.peer = peer_of(message.flow);
+  if (message.announced &&
+      !transfers_.refuse(message.flow, message.number, message.sender_token, Errc::kTruncated)) {
+    // No room to tell the sender now: the communicator cannot go on without it.
+    if (abort_requests_.size() < abort_requests_.capacity()) {
+      abort_requests_.push_back({message.communicator, Errc::kTruncated, state_.identity.rank,
+                                 state_.peer(record.peer).rank, 0, 0});
+    }
+  }
+  state_.complete_receive(slot, Errc::kTruncated, message.length);
+}
+
+void Incoming::mark(Instant now, FlowId id, std::uint64_t number) {
+  Flow& flow = state_.flow(id);
+  flow.incoming.mark(number);
+  if (!flow.parked.empty()) release_parked(now, id);
+}
+
+// Parked messages whose predecessor has come go on, in the order of their numbers.
+void Incoming::release_parked(Instant now, FlowId id) {
+  Flow& flow = state_.flow(id);
+  for (std::uint32_t slot = flow.parked.head; slot != kNoSlot;) {
+    Unexpected& parked = state_.unexpected[slot];
+    const std::uint32_t next = parked.list_next;
+    Descriptor message;
+    message.flow = id;
+    message.number = parked.number;
+    message.communicator = parked.communicator;
+    const bool open = flow.incoming.gate(parked.number, parked.order) == NumberWindow::Gate::kOpen;
+    if (open && !behind_parked(flow, message)) {
+      flow.parked.remove(state_.unexpected, slot);
+      parked.parked = false;
+      Communicator* communicator = state_.communicator(parked.communicator);
+      if (communicator == nullptr) {
+        parked.orphan = true;
+        state_.orphans.push_back(state_.unexpected, slot);
+      } else {
+        offer(now, *communicator, slot);
+      }
+    }
+    slot = next;
+  }
+}
+
+// An unexpected message in no list: to a posted receive, or behind the others.
+void Incoming::offer(Instant now, Communicator& communicator, std::uint32_t slot) {
+  const Unexpected& waiting = state_.unexpected[slot];
+  Descriptor message;
+  message.flow = waiting.flow;
+  message.number = waiting.number;
+  message.tag = waiting.tag;
+  message.digest = waiting.digest;
+  message.communicator = waiting.communicator;
+  message.announced = waiting.announced;
+  message.sender_token = waiting.sender_token;
+  message.length = waiting.length;
+  const std::uint32_t bucket = Communicator::bucket_of(message.tag, message.digest != 0);
+  const std::uint32_t posted = find_posted(communicator, message);
+  if (posted == kNoSlot) {
+    communicator.unexpected[bucket].push_back(state_.unexpected, slot);
+    ++communicator.unexpected_count;
+    return;
+  }
+  communicator.posted[bucket].remove(state_.receives, posted);
+  --communicator.posted_count;
+  give(now, communicator, posted, message, slot);
+}
+
+void Incoming::adopt_orphans(Instant now, Communicator& communicator) {
+  for (std::uint32_t slot = state_.orphans.head; slot != kNoSlot;) {
+    const std::uint32_t next = state_.unexpected[slot].list_next;
+    if (state_.unexpected[slot].communicator == communicator.id.value) {
+      state_.orphans.remove(state_.unexpected, slot);
+      state_.unexpected[slot].orphan = false;
+      offer(now, communicator, slot);
+    }
+    slot = next;
+  }
+}
+
+// Takes an unexpected record out of the list it is in and releases it.
+void Incoming::forget(std::uint32_t slot) {
+  Unexpected& waiting = state_.unexpected[slot];
+  Communicator* communicator = state_.communicator(waiting.communicator);
+  if (waiting.parked) {
+    state_.flow(waiting.flow).parked.remove(state_.unexpected, slot);
+  } else if (waiting.orphan) {
+    state_.orphans.remove(state_.unexpected, slot);
+  } else {
+    ZHINU_ASSERT(communicator != nullptr);
+    communicator->unexpected[Communicator::bucket_of(waiting.tag, waiting.digest != 0)].remove(
+        state_.unexpected, slot);
+    --communicator->unexpected_count;
+  }
+  unhold(slot, communicator);
+}
+
+void Incoming::drop_unexpected(Communicator& communicator, Errc code) {
+  for (std::uint32_t slot = 0; slot < state_.unexpected.capacity(); ++slot) {
+    const Unexpected& waiting = state_.unexpected[slot];
+    if (waiting.flow.is_none() || waiting.communicator != communicator.id.value) continue;
+    if (waiting.announced) {
+      // Without room the sender ends by its own abort or deadline.
+      static_cast<void>(
+          transfers_.refuse(waiting.flow, waiting.number, waiting.sender_token, code));
+    }
+    forget(slot);
+  }
+}
+
+void Incoming::drop_unexpected_of(PeerId peer) {
+  for (std::uint32_t slot = 0; slot < state_.unexpected.capacity(); ++slot) {
+    const Unexpected& waiting = state_.unexpected[slot];
+    if (!waiting.flow.is_none() && peer_of(waiting.flow) == peer) forget(slot);
+  }
+}
+
+}  // namespace zhinu::core

@@ -1,0 +1,273 @@
+// Posts, ends, and the frames by which the peer steers what leaves. Filling of
+// packets is in outgoing_fill.cc, their outcomes in outgoing_fate.cc.
+#include "core/outgoing.h"
+
+namespace zhinu::core {
+
+namespace {
+
+// Bytes a channel may send before the next one has its turn.
+constexpr std::uint32_t kChannelQuantumBytes = 9'216;
+
+}  // namespace
+
+Result<std::uint32_t> Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator,
+                                        std::uint32_t slot) {
+  const std::uint32_t channel_slot = state_.channel_of(flow_id, communicator);
+  if (channel_slot == kNoSlot) {
+    state_.sends.release(slot);
+    return Errc::kFull;
+  }
+  SendRecord& record = state_.sends[slot];
+  record.flow = flow_id;
+  record.communicator = communicator;
+  record.channel = channel_slot;
+  record.state = SendState::kQueued;
+  record.references = 1;  // the queue's
+  Channel& channel = state_.channels[channel_slot];
+  channel.queue.push_back(state_.sends, slot);
+  push_channel(state_.flow(flow_id), channel_slot);
+  activate(flow_id);
+  return slot;
+}
+
+Result<std::uint32_t> Outgoing::post_send(const SendArgs& args) {
+  const std::uint32_t slot = state_.acquire_send();
+  if (slot == kNoSlot) return Errc::kFull;
+  SendRecord& record = state_.sends[slot];
+  record.kind = SendKind::kMessage;
+  record.has_user = true;
+  record.tag = args.tag;
+  record.digest = args.digest;
+  record.data = args.data.data();
+  record.length = args.data.size();
+  record.user = args.user;
+  return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
+}
+
+Result<std::uint32_t> Outgoing::post_write(const WriteArgs& args) {
+  const std::uint32_t slot = state_.acquire_send();
+  if (slot == kNoSlot) return Errc::kFull;
+  SendRecord& record = state_.sends[slot];
+  record.kind = SendKind::kWrite;
+  record.has_user = true;
+  record.data = args.data.data();
+  record.length = args.data.size();
+  record.region_key = args.region.value;
+  record.region_offset = args.offset;
+  record.notify = args.notify;
+  record.ordered = args.notify && args.ordered;
+  record.immediate = args.immediate;
+  record.user = args.user;
+  return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
+}
+
+Result<std::uint32_t> Outgoing::post_read_request(const ReadArgs& args, std::uint32_t receive) {
+  const std::uint32_t slot = state_.acquire_send();
+  if (slot == kNoSlot) return Errc::kFull;
+  SendRecord& record = state_.sends[slot];
+  record.kind = SendKind::kReadRequest;
+  record.length = args.buffer.size();
+  record.region_key = args.region.value;
+  record.region_offset = args.offset;
+  record.read_slot = receive;
+  return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
+}
+
+Status Outgoing::post_read_answer(const ReadAnswer& answer) {
+  const std::uint32_t slot = state_.acquire_send();
+  if (slot == kNoSlot) return Errc::kFull;
+  SendRecord& record = state_.sends[slot];
+  record.kind = SendKind::kReadAnswer;
+  record.data = answer.data.data();
+  record.length = answer.data.size();
+  record.region_key = answer.region_key;
+  record.peer_token = answer.peer_token;
+  record.read_number = answer.read_number;
+  return enqueue(answer.flow, answer.communicator, slot).error();
+}
+
+void Outgoing::push_channel(Flow& flow, std::uint32_t channel_slot) {
+  Channel& channel = state_.channels[channel_slot];
+  if (channel.in_ring || channel.queue.empty()) return;
+  channel.in_ring = true;
+  channel.deficit_bytes += kChannelQuantumBytes;  // what a large message left over adds up
+  flow.channels.push_back(state_.channels, channel_slot);
+}
+
+void Outgoing::activate(FlowId id) {
+  Flow& flow = state_.flow(id);
+  if (flow.in_ring || !sendable(flow)) return;
+  if (state_.peer(peer_of(id)).state != PeerState::kUp) return;
+  State::FlowRing& ring = state_.rings[index_of(class_of(id))];
+  flow.in_ring = true;
+  flow.ring_next = FlowId::none();
+  flow.turn_bytes = state_.options.train_bytes;
+  if (ring.tail.is_none()) {
+    ring.head = id;
+  } else {
+    state_.flow(ring.tail).ring_next = id;
+  }
+  ring.tail = id;
+}
+
+bool Outgoing::sendable(const Flow& flow) const {
+  if (flow.lost.empty() && flow.channels.empty() && flow.bulk.empty()) return false;
+  return flow.window.room() > 0;
+}
+
+void Outgoing::drop_parked(SendRecord& record) {
+  while (record.parked_head != kNoSlot) {
+    const std::uint32_t sent_slot = record.parked_head;
+    record.parked_head = state_.sent_packets[sent_slot].next;
+    state_.sent_packets.release(sent_slot);
+    ZHINU_ASSERT(record.references > 0);
+    --record.references;
+  }
+}
+
+void Outgoing::release_announced(SendRecord& record) {
+  if (!record.counts_announced) return;
+  record.counts_announced = false;
+  Channel& channel = state_.channels[record.channel];
+  ZHINU_ASSERT(channel.announced > 0);
+  if (--channel.announced == 0) channel.credit_probe_at = Instant::never();
+  push_channel(state_.flow(record.flow), record.channel);
+  activate(record.flow);
+}
+
+void Outgoing::complete(std::uint32_t slot, Errc code) {
+  SendRecord& record = state_.sends[slot];
+  if (record.in_bulk) {
+    record.in_bulk = false;
+    state_.flow(record.flow).bulk.remove(state_.sends, slot);
+  }
+  drop_parked(record);
+  release_announced(record);
+  if (code == Errc::kOk && record.kind != SendKind::kReadRequest) {
+    state_.counters.add(Counter::kMessagesSent);
+  }
+  state_.complete_send(slot, code);
+}
+
+void Outgoing::queue_cancel(std::uint32_t slot) {
+  SendRecord& record = state_.sends[slot];
+  ZHINU_ASSERT(record.state == SendState::kEnded);
+  if (record.cancel_pending) return;
+  record.cancel_pending = true;
+  Peer& peer = state_.peer(peer_of(record.flow));
+  peer.cancels.push_back(state_.sends, slot);
+  state_.want_control(peer);
+}
+
+void Outgoing::end(std::uint32_t slot, Errc code) {
+  SendRecord& record = state_.sends[slot];
+  if (record.state == SendState::kEnded || record.state == SendState::kFree) return;
+  // A number that the peer may wait for: it must hear that nothing more comes.
+  const bool tell = record.has_number && record.state != SendState::kEager;
+  // Held so that the record survives complete() until the cancel frame is queued.
+  ++record.references;
+  complete(slot, code);
+  if (tell) queue_cancel(slot);
+  --record.references;
+  state_.try_release_send(slot);
+}
+
+// All packets of the peer were forgotten before; queues are emptied here.
+void Outgoing::drop_peer(Peer& peer, Errc code) {
+  for (std::uint32_t slot = 0; slot < state_.channels.capacity(); ++slot) {
+    Channel& channel = state_.channels[slot];
+    if (channel.flow.is_none() || peer_of(channel.flow) != peer.id) continue;
+    while (!channel.queue.empty()) {
+      const std::uint32_t queued = channel.queue.pop_front(state_.sends);
+      --state_.sends[queued].references;
+      if (state_.sends[queued].state == SendState::kEnded) {
+        state_.try_release_send(queued);
+      } else {
+        complete(queued, code);
+      }
+    }
+  }
+  for (std::uint32_t slot = 0; slot < state_.sends.capacity(); ++slot) {
+    const SendRecord& record = state_.sends[slot];
+    if (record.state == SendState::kFree || record.state == SendState::kEnded) continue;
+    if (peer_of(record.flow) == peer.id) complete(slot, code);
+  }
+  for (Flow& flow : peer.flows) {
+    while (!flow.channels.empty()) {
+      state_.channels[flow.channels.pop_front(state_.channels)].in_ring = false;
+    }
+  }
+}
+
+void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
+                        std::uint64_t offset) {
+  if (token >= state_.sends.capacity()) return state_.counters.add(Counter::kDropBadFrame);
+  SendRecord& record = state_.sends[token];
+  const bool fits = record.state == SendState::kAnnounced && record.flow == flow &&
+                    static_cast<std::uint32_t>(record.number) == number;
+  if (!fits) return;  // of a message that has ended: late, not wrong
+  const bool whole = offset % wire::kSegmentUnitBytes == 0 || offset == record.length;
+  if (offset > record.length || !whole) return state_.counters.add(Counter::kDropBadFrame);
+  state_.channels[record.channel].closed = false;
+  release_announced(record);
+  if (offset > record.granted) record.granted = offset;
+  // Segments that were refused for want of a buffer may go again.
+  Flow& owner = state_.flow(flow);
+  std::uint32_t kept = kNoSlot;
+  while (record.parked_head != kNoSlot) {
+    const std::uint32_t sent_slot = record.parked_head;
+    SentPacket& sent = state_.sent_packets[sent_slot];
+    record.parked_head = sent.next;
+    if (sent.items[0].offset + sent.items[0].length <= record.granted) {
+      owner.lost.push_back(state_.sent_packets, sent_slot);
+    } else {
+      sent.next = kept;
+      kept = sent_slot;
+    }
+  }
+  record.parked_head = kept;
+  if (record.sent < record.granted && !record.in_bulk) {
+    record.in_bulk = true;
+    owner.bulk.push_back(state_.sends, token);
+  }
+  activate(flow);
+}
+
+void Outgoing::on_refused(FlowId flow, std::uint32_t token, std::uint32_t number, Errc code) {
+  if (token >= state_.sends.capacity()) return state_.counters.add(Counter::kDropBadFrame);
+  SendRecord& record = state_.sends[token];
+  if (record.flow != flow || static_cast<std::uint32_t>(record.number) != number) return;
+  if (record.state != SendState::kAnnounced) return;
+  complete(token, code);
+}
+
+void Outgoing::on_credit(FlowId flow, std::uint16_t communicator, std::uint64_t credit) {
+  const std::uint32_t slot = state_.channel_of(flow, communicator);
+  if (slot == kNoSlot) return;  // a hint only: without it messages ask first
+  Channel& channel = state_.channels[slot];
+  if (credit > channel.credit_received) channel.credit_received = credit;
+}
+
+void Outgoing::check_credit_probes(Instant now, Peer& peer) {
+  peer.credit_probe_at = Instant::never();
+  for (std::uint32_t slot = 0; slot < state_.channels.capacity(); ++slot) {
+    Channel& channel = state_.channels[slot];
+    if (channel.flow.is_none() || peer_of(channel.flow) != peer.id) continue;
+    if (channel.announced == 0) continue;
+    if (channel.credit_probe_at <= now) {
+      channel.credit_probe_interval =
+          std::min(channel.credit_probe_interval * 2, state_.options.credit_probe_max);
+      channel.credit_probe_at = now + channel.credit_probe_interval;
+      channel.probe_due = true;
+      if (!channel.in_credit_queue) {
+        channel.in_credit_queue = true;
+        peer.credits.push_back(state_.channels, slot);
+      }
+      state_.want_control(peer);
+    }
+    peer.credit_probe_at = std::min(peer.credit_probe_at, channel.credit_probe_at);
+  }
+}
+
+}  // namespace zhinu::core

@@ -1,0 +1,136 @@
+// Messages on their way out: posts, queues, what goes into the next packet, and
+// what the fate of a packet means for them.
+//
+// Internal to src/core. Small messages go whole; larger ones are announced, then
+// sent as granted. Order of service in a flow: repeats, small messages and
+// announcements by deficit round robin over communicators, then granted data.
+// Thread rule: the endpoint's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/packet_builder.h"
+#include "core/state.h"
+
+namespace zhinu::core {
+
+// Refusals that arrived in the same packet as the ACKs they belong to.
+struct RefusedNumbers {
+  struct Entry {
+    TrafficClass traffic_class = TrafficClass::kControl;
+    std::uint32_t number = 0;  // low 32 bits
+    Errc code = Errc::kOk;
+  };
+  std::array<Entry, 64> entries;
+  std::uint32_t count = 0;
+
+  // kOk if the message was taken.
+  Errc find(TrafficClass traffic_class, std::uint64_t number) const {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (entries[i].number == static_cast<std::uint32_t>(number) &&
+          entries[i].traffic_class == traffic_class) {
+        return entries[i].code;
+      }
+    }
+    return Errc::kOk;
+  }
+};
+
+class Outgoing {
+ public:
+  explicit Outgoing(State& state) : state_(state) {}
+
+  // Posts. The arguments were validated; the peer and communicator exist. kFull.
+  Result<std::uint32_t> post_send(const SendArgs& args);
+  Result<std::uint32_t> post_write(const WriteArgs& args);
+  // The request of a read whose data goes to receive record `receive`.
+  Result<std::uint32_t> post_read_request(const ReadArgs& args, std::uint32_t receive);
+  struct ReadAnswer {
+    FlowId flow;
+    std::uint16_t communicator = 0;
+    ByteSpan data;
+    std::uint64_t region_key = 0;
+    std::uint32_t peer_token = 0;
+    std::uint32_t read_number = 0;
+  };
+  Status post_read_answer(const ReadAnswer& answer);
+
+  // Ends a record with `code`, whatever it is doing; tells the peer where it must know.
+  void end(std::uint32_t slot, Errc code);
+
+  // The peer's session is over: ends all its records with `code`, tells nobody.
+  void drop_peer(Peer& peer, Errc code);
+  // Ends an answer whose region is gone, so that its reader hears of it.
+  void fail_answer(std::uint32_t slot, Errc code);
+
+  // Adds repeats, messages and data of the flow to the packet.
+  void fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder);
+  // True if the flow has something to send and its window lets it.
+  bool sendable(const Flow& flow) const;
+  // Puts the flow in its class's ring if it has something to send.
+  void activate(FlowId id);
+
+  // Outcomes of what packets carried. `flow` is the one the packet was sent in. True if the
+  // packet record was kept (a segment that waits for a buffer), else the caller releases it.
+  bool on_acked(const SentItem& item, FlowId flow, SentPacket& sent, std::uint32_t sent_slot,
+                const RefusedNumbers& refused);
+  // Keeps, of a lost packet, what must be repeated; true if it joined the flow's lost queue
+  // (else the caller releases the packet).
+  bool on_lost(std::uint32_t sent_slot, FlowId flow);
+  // The peer is gone: releases a packet record, dropping what it refers to.
+  void forget_packet(std::uint32_t sent_slot);
+  void on_cancel_acked(std::uint32_t slot);
+  void on_cancel_lost(std::uint32_t slot);
+
+  // Frames from the peer. Numbers are the low 32 bits from the wire.
+  void on_grant(FlowId flow, std::uint32_t token, std::uint32_t number, std::uint64_t offset);
+  void on_refused(FlowId flow, std::uint32_t token, std::uint32_t number, Errc code);
+  void on_credit(FlowId flow, std::uint16_t communicator, std::uint64_t credit);
+
+  // Zero-window probes of the peer's channels that are due; sets the next instant.
+  void check_credit_probes(Instant now, Peer& peer);
+
+ private:
+  Result<std::uint32_t> enqueue(FlowId flow, std::uint16_t communicator, std::uint32_t slot);
+  void push_channel(Flow& flow, std::uint32_t channel);
+  void requeue_for_announce(std::uint32_t slot);
+  void queue_cancel(std::uint32_t slot);
+  void drop_parked(SendRecord& record);
+  void release_announced(SendRecord& record);
+  void complete(std::uint32_t slot, Errc code);
+  void on_messages_acked(const SentItem& item, Flow& flow, const RefusedNumbers& refused);
+  void on_announce_acked(std::uint32_t slot, Flow& flow, const RefusedNumbers& refused);
+  bool on_segment_acked(const SentItem& item, SentPacket& sent, std::uint32_t sent_slot,
+                        const RefusedNumbers& refused);
+  void end_read_request(SendRecord& record, Errc code);
+  void drop_unsent(std::uint32_t slot, Flow& flow);
+
+  // Parts of fill(). Each returns false when the packet can take no more.
+  bool fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& builder);
+  bool fill_lost_item(SentItem& item, PacketBuilder& builder);
+  bool fill_channels(Instant now, Flow& flow, PacketBuilder& builder);
+  enum class Step : std::uint8_t {
+    kTurnEnded,  // its quantum or its queue is used up
+    kPacketFull,
+    kChannelBlocked,  // as many announcements wait as the receiver remembers
+    kFlowBlocked,     // the peer's window of message numbers is full
+  };
+  // Sends from one channel until its turn, its queue or the packet ends.
+  Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
+  bool park_lost(Flow& flow, std::uint32_t sent_slot);
+  void fill_bulk(Flow& flow, PacketBuilder& builder);
+  static void describe(const SendRecord& record, wire::Frame& frame);
+  void add_eager(std::uint32_t slot, PacketBuilder& builder);
+  void add_announce(std::uint32_t slot, PacketBuilder& builder);
+  void add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
+                   PacketBuilder& builder);
+  void assign_number(Flow& flow, Channel& channel, SendRecord& record);
+  void after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot);
+  bool goes_eager(const SendRecord& record, const Channel& channel,
+                  std::uint32_t packet_room) const;
+
+  State& state_;
+};
+
+}  // namespace zhinu::core

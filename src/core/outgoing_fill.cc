@@ -1,0 +1,385 @@
+// What a flow puts into the next packet.
+#include <algorithm>
+
+#include "core/outgoing.h"
+
+namespace zhinu::core {
+
+namespace {
+
+// Packets of small messages in a row before waiting bulk data gets one.
+constexpr std::uint32_t kSmallStreakMax = 4;
+
+wire::FrameKind eager_kind(const SendRecord& record) {
+  switch (record.kind) {
+    case SendKind::kMessage:
+      return record.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage;
+    case SendKind::kWrite:
+      return wire::FrameKind::kPut;
+    case SendKind::kReadRequest:
+      return wire::FrameKind::kRead;
+    case SendKind::kReadAnswer:
+      return wire::FrameKind::kReadData;
+  }
+  return wire::FrameKind::kMessage;
+}
+
+// Not for read requests, which are always whole.
+wire::FrameKind announce_kind(const SendRecord& record) {
+  ZHINU_ASSERT(record.kind != SendKind::kReadRequest);
+  if (record.kind == SendKind::kWrite) return wire::FrameKind::kWrite;
+  return record.kind == SendKind::kMessage ? wire::FrameKind::kAnnounce
+                                           : wire::FrameKind::kReadAnnounce;
+}
+
+std::uint32_t eager_overhead(const SendRecord& record) {
+  return wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
+}
+
+std::uint32_t announce_bytes(const SendRecord& record) {
+  return wire::kFrameBytes[static_cast<std::size_t>(announce_kind(record))];
+}
+
+std::uint8_t notify_flags(const SendRecord& record) {
+  return static_cast<std::uint8_t>((record.notify ? wire::kFlagNotify : 0) |
+                                   (record.ordered ? wire::kFlagOrdered : 0));
+}
+
+// The payload bytes an eager frame of the record carries.
+std::uint64_t eager_payload(const SendRecord& record) {
+  return record.kind == SendKind::kReadRequest ? 0 : record.length;
+}
+
+}  // namespace
+
+void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
+  const std::uint32_t begin = builder.bytes();
+  const bool room_left = fill_lost(now, flow, id, builder);
+  if (flow.pace_resends && builder.bytes() > begin) {
+    // What a dead path left goes out at the pace of the window, not in one burst.
+    const Duration rtt = state_.peer(peer_of(id)).paths.best_rtt();
+    const std::uint64_t bytes = builder.bytes() - begin;
+    flow.resend_at = now + Duration{static_cast<std::int64_t>(
+                               bytes * static_cast<std::uint64_t>(rtt.ns) / flow.window.bytes())};
+  }
+  if (!room_left) return;
+  const bool bulk_waits = !flow.bulk.empty();
+  if (bulk_waits && flow.small_streak >= kSmallStreakMax) {
+    flow.small_streak = 0;
+    fill_bulk(flow, builder);
+    return;
+  }
+  const std::uint32_t before = builder.bytes();
+  const bool more = fill_channels(now, flow, builder);
+  if (bulk_waits && builder.bytes() != before) ++flow.small_streak;
+  if (more) fill_bulk(flow, builder);
+}
+
+bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
+  while (!flow.lost.empty()) {
+    if (flow.pace_resends && now < flow.resend_at) {
+      state_.touch_timer(state_.peer(peer_of(id)));
+      return true;  // other work may go meanwhile
+    }
+    const std::uint32_t sent_slot = flow.lost.head;
+    SentPacket& lost = state_.sent_packets[sent_slot];
+    if (park_lost(flow, sent_slot)) continue;
+    while (lost.item_count > 0) {
+      if (!fill_lost_item(lost.items[0], builder)) return false;
+      std::copy(lost.items.begin() + 1, lost.items.end(), lost.items.begin());
+      --lost.item_count;
+    }
+    flow.lost.pop_front(state_.sent_packets);
+    state_.sent_packets.release(sent_slot);
+  }
+  flow.pace_resends = false;
+  return true;
+}
+
+// A segment whose announcement itself must be repeated waits with its message.
+bool Outgoing::park_lost(Flow& flow, std::uint32_t sent_slot) {
+  SentPacket& lost = state_.sent_packets[sent_slot];
+  if (lost.item_count != 1 || lost.items[0].kind != SentKind::kSegment) return false;
+  SendRecord& record = state_.sends[lost.items[0].slot];
+  if (record.state != SendState::kQueued) return false;
+  flow.lost.pop_front(state_.sent_packets);
+  lost.next = record.parked_head;
+  record.parked_head = sent_slot;
+  return true;
+}
+
+// False when the packet is full; what did not fit stays in the item.
+bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
+  if (item.kind == SentKind::kMessages) {
+    while (item.length > 0) {
+      const std::uint32_t slot = item.slot;
+      SendRecord& record = state_.sends[slot];
+      const std::uint32_t next = record.next;
+      if (record.state == SendState::kEager && record.failure != Errc::kOk) {
+        --record.references;
+        requeue_for_announce(slot);
+      } else if (record.state == SendState::kEager) {
+        const auto bytes = eager_overhead(record) + eager_payload(record);
+        if (!builder.fits_message(bytes) || !builder.fits_number(record.number)) {
+          // A message that fits no packet of this path any more must be granted.
+          if (!builder.empty() || !builder.fits_number(record.number)) return false;
+          --record.references;
+          requeue_for_announce(slot);
+        } else {
+          add_eager(slot, builder);
+        }
+      } else {
+        --record.references;
+        if (record.state == SendState::kEnded) queue_cancel(slot);
+        state_.try_release_send(slot);
+      }
+      item.slot = next;
+      --item.length;
+    }
+    return true;
+  }
+  SendRecord& record = state_.sends[item.slot];
+  if (record.state != SendState::kAnnounced) {
+    --record.references;
+    state_.try_release_send(item.slot);
+    return true;
+  }
+  if (item.kind == SentKind::kAnnounce) {
+    if (!builder.fits(announce_bytes(record)) || !builder.fits_number(record.number)) return false;
+    --record.references;
+    add_announce(item.slot, builder);
+    return true;
+  }
+  ZHINU_ASSERT(item.kind == SentKind::kSegment);
+  if (!builder.fits(wire::kSegmentFrameBytes + 1) || !builder.fits_number(record.number)) {
+    return false;
+  }
+  std::uint32_t length =
+      std::min(item.length, builder.room() - static_cast<std::uint32_t>(wire::kSegmentFrameBytes));
+  if (length < item.length) length -= length % static_cast<std::uint32_t>(wire::kSegmentUnitBytes);
+  if (length == 0) return false;
+  add_segment(item.slot, item.offset, length, builder);
+  item.offset += length;
+  item.length -= length;
+  if (item.length > 0) return false;  // the path takes smaller packets: the rest goes next
+  --record.references;
+  return true;
+}
+
+bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {
+  while (!flow.channels.empty()) {
+    const std::uint32_t slot = flow.channels.head;
+    Channel& channel = state_.channels[slot];
+    const Step step = fill_from_channel(now, flow, slot, builder);
+    if (step == Step::kPacketFull) return false;
+    if (step == Step::kFlowBlocked) return true;
+    flow.channels.pop_front(state_.channels);
+    channel.in_ring = false;
+    // A blocked channel comes back with the grant that frees it.
+    if (step == Step::kTurnEnded) push_channel(flow, slot);
+  }
+  return true;
+}
+
+bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
+                          std::uint32_t packet_room) const {
+  if (record.kind == SendKind::kReadRequest) return true;
+  if (channel.closed || record.announce_queued || record.failure != Errc::kOk) return false;
+  const Peer& peer = *state_.peers[peer_of(record.flow).value];
+  return record.length <= peer.session.eager_bytes_max &&
+         eager_overhead(record) + record.length <= packet_room;
+}
+
+Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
+                                           PacketBuilder& builder) {
+  Channel& channel = state_.channels[channel_slot];
+  const std::uint32_t whole_packet =
+      builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset);
+  while (!channel.queue.empty()) {
+    const std::uint32_t slot = channel.queue.head;
+    SendRecord& record = state_.sends[slot];
+    if (record.state == SendState::kEnded) {
+      channel.queue.pop_front(state_.sends);
+      --record.references;
+      state_.try_release_send(slot);
+      continue;
+    }
+    const std::uint64_t number = record.has_number ? record.number : flow.next_number;
+    if (number >= flow.outgoing.floor() + NumberWindow::kWindow) return Step::kFlowBlocked;
+    if (!builder.fits_number(number)) return Step::kPacketFull;
+    if (goes_eager(record, channel, whole_packet)) {
+      const auto bytes = eager_overhead(record) + static_cast<std::uint32_t>(eager_payload(record));
+      if (!builder.fits_message(bytes)) return Step::kPacketFull;
+      if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
+      channel.deficit_bytes -= bytes;
+      channel.queue.pop_front(state_.sends);
+      assign_number(flow, channel, record);
+      record.state = SendState::kEager;
+      add_eager(slot, builder);
+      if (state_.misbehaviour != nullptr && state_.misbehaviour->short_send()) {
+        builder.close();
+        return Step::kPacketFull;
+      }
+    } else {
+      if (channel.announced >= state_.options.announced_max) return Step::kChannelBlocked;
+      if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
+      channel.queue.pop_front(state_.sends);
+      assign_number(flow, channel, record);
+      record.state = SendState::kAnnounced;
+      --record.references;  // the queue's; the packet takes its own
+      add_announce(slot, builder);
+      after_announce(now, flow, channel, slot);
+    }
+  }
+  channel.deficit_bytes = 0;
+  return Step::kTurnEnded;
+}
+
+void Outgoing::assign_number(Flow& flow, Channel& channel, SendRecord& record) {
+  if (record.has_number) return;
+  record.has_number = true;
+  record.number = flow.next_number++;
+  const bool behind_another =
+      channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen;
+  record.order = behind_another ? static_cast<std::uint8_t>(std::min<std::uint64_t>(
+                                      record.number - channel.last_number, 255))
+                                : 0;
+  if (record.kind == SendKind::kMessage) {
+    channel.has_last = true;
+    channel.last_number = record.number;
+    ++channel.messages_sent;
+  } else {
+    record.order = 0;
+    if (record.ordered) {
+      record.behind =
+          flow.has_ordered ? static_cast<std::uint32_t>(record.number - flow.last_ordered) : 0;
+      flow.has_ordered = true;
+      flow.last_ordered = record.number;
+    }
+    if (record.kind == SendKind::kReadRequest && record.read_slot != kNoSlot) {
+      ReceiveRecord& receive = state_.receives[record.read_slot];
+      receive.number = record.number;
+      receive.read_number_known = true;
+    }
+  }
+}
+
+void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot) {
+  SendRecord& record = state_.sends[slot];
+  record.announce_queued = false;
+  record.counts_announced = true;
+  if (++channel.announced == 1) {
+    channel.credit_probe_interval = state_.options.credit_probe_first;
+    channel.credit_probe_at = now + channel.credit_probe_interval;
+    Peer& peer = state_.peer(peer_of(record.flow));
+    peer.credit_probe_at = std::min(peer.credit_probe_at, channel.credit_probe_at);
+    state_.touch_timer(peer);
+  }
+  // The peer posted a receive for this very message: its first bytes need not wait.
+  if (record.kind != SendKind::kMessage || channel.messages_sent > channel.credit_received) return;
+  if (channel.closed) return;
+  const std::uint64_t bytes = std::min(record.length, state_.options.unscheduled_bytes);
+  record.granted = bytes == record.length ? bytes : bytes - bytes % wire::kSegmentUnitBytes;
+  if (record.granted > 0 && !record.in_bulk) {
+    record.in_bulk = true;
+    flow.bulk.push_back(state_.sends, slot);
+  }
+}
+
+// What the frames of a record have in common, eager or announced.
+void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
+  frame.communicator = record.communicator;
+  frame.length = record.length;
+  switch (record.kind) {
+    case SendKind::kMessage:
+      frame.tag = record.tag;
+      frame.digest = record.digest;
+      frame.order = record.order;
+      return;
+    case SendKind::kWrite:
+      frame.flags = notify_flags(record);
+      frame.tag = record.immediate;
+      frame.digest = record.behind;
+      break;
+    case SendKind::kReadAnswer:
+      frame.offset = record.read_number;
+      return;
+    case SendKind::kReadRequest:
+      frame.token = record.read_slot;
+      break;
+  }
+  frame.region_key = record.region_key;
+  frame.offset = record.region_offset;
+}
+
+void Outgoing::add_eager(std::uint32_t slot, PacketBuilder& builder) {
+  SendRecord& record = state_.sends[slot];
+  const auto bytes = eager_overhead(record) + eager_payload(record);
+  wire::Frame& frame = builder.add_message(eager_kind(record), record.number, bytes);
+  describe(record, frame);
+  frame.payload = record.data;
+  if (record.kind == SendKind::kReadAnswer) frame.token = record.peer_token;
+  if (SentItem* chain = builder.open_chain(); chain != nullptr) {
+    state_.sends[builder.chain_tail].next = slot;
+    ++chain->length;
+  } else {
+    builder.add_item(SentKind::kMessages, slot).length = 1;
+  }
+  record.next = kNoSlot;
+  builder.chain_tail = slot;
+}
+
+void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
+  SendRecord& record = state_.sends[slot];
+  wire::Frame& frame =
+      builder.add_message(announce_kind(record), record.number, announce_bytes(record));
+  describe(record, frame);
+  frame.token = slot;
+  if (record.kind == SendKind::kReadAnswer) {
+    frame.peer_token = record.peer_token;
+    frame.code = record.failure;
+  }
+  builder.add_item(SentKind::kAnnounce, slot);
+  ++record.references;
+}
+
+void Outgoing::add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
+                           PacketBuilder& builder) {
+  SendRecord& record = state_.sends[slot];
+  wire::Frame& frame = builder.add_message(wire::FrameKind::kSegment, record.number,
+                                           wire::kSegmentFrameBytes + length);
+  frame.offset = offset;
+  frame.length = length;
+  frame.payload = record.data + offset;
+  SentItem& item = builder.add_item(SentKind::kSegment, slot);
+  item.offset = offset;
+  item.length = length;
+  ++record.references;
+  builder.close();  // a segment is the last of its packet: its bytes can be gathered
+}
+
+void Outgoing::fill_bulk(Flow& flow, PacketBuilder& builder) {
+  if (flow.bulk.empty()) return;
+  const std::uint32_t slot = flow.bulk.head;
+  SendRecord& record = state_.sends[slot];
+  ZHINU_ASSERT(record.sent < record.granted);
+  if (!builder.fits(wire::kSegmentFrameBytes + 1) || !builder.fits_number(record.number)) return;
+  const std::uint64_t room = builder.room() - wire::kSegmentFrameBytes;
+  std::uint64_t length = std::min(record.granted - record.sent, room);
+  if (record.sent + length < record.length) length -= length % wire::kSegmentUnitBytes;
+  // Not worth a sliver behind other frames: the next packet takes a whole segment.
+  const bool sliver = length < record.granted - record.sent && room < builder.limit() / 2;
+  if (length == 0 || (sliver && !builder.empty())) return;
+  add_segment(slot, record.sent, static_cast<std::uint32_t>(length), builder);
+  record.sent += length;
+  if (record.sent == record.granted) {
+    record.in_bulk = false;
+    flow.bulk.remove(state_.sends, slot);
+  } else if (record.sent % state_.options.train_bytes < length) {
+    // Its turn ends after a train: other messages of the flow go on.
+    flow.bulk.remove(state_.sends, slot);
+    flow.bulk.push_back(state_.sends, slot);
+  }
+}
+
+}  // namespace zhinu::core

@@ -1,0 +1,100 @@
+// One packet while it is filled: room, frames, and what to remember of it.
+//
+// Internal to src/core. The assembler opens it on a path, the modules add frames
+// and items, the assembler closes it. Thread rule: the endpoint's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/records.h"
+#include "wire/codec.h"
+#include "wire/packet.h"
+
+namespace zhinu::core {
+
+class PacketBuilder {
+ public:
+  PacketBuilder(wire::Packet& packet, SentPacket& sent, std::uint32_t limit_bytes)
+      : packet_(packet), sent_(sent), limit_(limit_bytes) {
+    packet_.clear();
+    sent_.item_count = 0;
+  }
+
+  std::uint32_t bytes() const { return bytes_; }
+  std::uint32_t limit() const { return limit_; }
+  // Bytes that still fit, frames included.
+  std::uint32_t room() const { return limit_ - bytes_; }
+  bool closed() const { return closed_; }
+  // Nothing may be added any more.
+  void close() { closed_ = true; }
+  bool empty() const { return packet_.frame_count == 0; }
+  bool has_items() const { return sent_.item_count > 0; }
+  bool elicits_ack() const { return elicits_ack_; }
+
+  // True if a frame of `bytes`, payload included, and one more item fit.
+  bool fits(std::size_t bytes) const {
+    return !closed_ && bytes <= room() && packet_.has_room() && sent_.item_count < kSentItemsMax;
+  }
+  // True if message `number` can be expressed beside the messages already here.
+  bool fits_number(std::uint64_t number) const {
+    return !has_base_ || (number >= packet_.header.message_base &&
+                          number - packet_.header.message_base <= wire::kMessageDeltaMax);
+  }
+
+  // A frame whose size the caller checked with fits(). `bytes` includes its payload.
+  wire::Frame& add(wire::FrameKind kind, std::size_t bytes) {
+    ZHINU_ASSERT(bytes <= room());
+    bytes_ += static_cast<std::uint32_t>(bytes);
+    if (kind != wire::FrameKind::kAck && kind != wire::FrameKind::kClose) elicits_ack_ = true;
+    return packet_.add(kind);
+  }
+  // A frame that belongs to message `number`.
+  wire::Frame& add_message(wire::FrameKind kind, std::uint64_t number, std::size_t bytes) {
+    if (!has_base_) {
+      has_base_ = true;
+      packet_.header.message_base = number;
+    }
+    ZHINU_ASSERT(fits_number(number));
+    wire::Frame& frame = add(kind, bytes);
+    frame.number = number;
+    return frame;
+  }
+  SentItem& add_item(SentKind kind, std::uint32_t slot) {
+    ZHINU_ASSERT(sent_.item_count < kSentItemsMax);
+    SentItem& item = sent_.items[sent_.item_count++];
+    item = SentItem{};
+    item.kind = kind;
+    item.slot = slot;
+    return item;
+  }
+  // The last item if it is a chain of messages that can grow, else null.
+  SentItem* open_chain() {
+    if (sent_.item_count == 0) return nullptr;
+    SentItem& item = sent_.items[sent_.item_count - 1];
+    return item.kind == SentKind::kMessages ? &item : nullptr;
+  }
+  bool can_grow_chain() const {
+    return sent_.item_count > 0 && sent_.items[sent_.item_count - 1].kind == SentKind::kMessages;
+  }
+  // Like fits(), for a message that joins the open chain.
+  bool fits_message(std::size_t bytes) const {
+    return !closed_ && bytes <= room() && packet_.has_room() &&
+           (can_grow_chain() || sent_.item_count < kSentItemsMax);
+  }
+
+  wire::Packet& packet() { return packet_; }
+
+  std::uint32_t chain_tail = kNoSlot;  // last record of the open chain
+
+ private:
+  wire::Packet& packet_;
+  SentPacket& sent_;
+  std::uint32_t limit_ = 0;
+  std::uint32_t bytes_ = wire::kFramesOffset;
+  bool has_base_ = false;
+  bool elicits_ack_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace zhinu::core

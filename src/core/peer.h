@@ -1,0 +1,153 @@
+// A peer and its flows: everything the endpoint keeps for one other process.
+//
+// Internal to src/core. A flow is (peer, class); thousands of communicators share
+// its window, and all flows of a peer share its paths and ACK stream (design
+// decision 2). Idle budgets: flow 1 KiB, path 256 bytes each direction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/handshake.h"
+#include "core/in_path.h"
+#include "core/number_window.h"
+#include "core/path_table.h"
+#include "core/records.h"
+#include "core/window.h"
+
+namespace zhinu::core {
+
+using SendBulkList = SlotList<SendRecord, &SendRecord::list_next, &SendRecord::list_previous>;
+using ReceiveList =
+    SlotList<ReceiveRecord, &ReceiveRecord::list_next, &ReceiveRecord::list_previous>;
+using GrantList =
+    SlotList<ReceiveRecord, &ReceiveRecord::grant_next, &ReceiveRecord::grant_previous>;
+using UnexpectedList = SlotList<Unexpected, &Unexpected::list_next, &Unexpected::list_previous>;
+using SentQueue = SlotQueue<SentPacket, &SentPacket::next>;
+
+struct Flow {
+  explicit Flow(const WindowOptions& options) : window(options) {}
+
+  // For a new session of the peer: numbers and window start over. The flow holds no record
+  // any more; its place in rings stays.
+  void restart(const WindowOptions& options) {
+    incoming = NumberWindow();
+    outgoing = NumberWindow();
+    window = Window(options);
+    next_number = 0;
+    pace_resends = false;
+    cached_receive = kNoSlot;
+    has_ordered = false;
+    small_streak = 0;
+  }
+
+  NumberWindow incoming;  // message numbers of the peer that were seen here
+  NumberWindow outgoing;  // our message numbers that the peer took
+  Window window;
+  std::uint64_t next_number = 0;
+  SentQueue lost;     // packets whose contents must be sent again
+  Instant resend_at;  // pace of what a dead path left behind
+  bool pace_resends = false;
+  SlotQueue<Channel, &Channel::ring_next> channels;  // with something queued
+  SendBulkList bulk;                                 // granted messages with bytes to send
+  UnexpectedList parked;                             // messages that wait for an earlier one
+  ReceiveList incoming_messages;                     // messages that arrive and want grants
+  std::uint64_t cached_number = 0;  // last incoming granted message, found without a look-up
+  std::uint32_t cached_receive = kNoSlot;
+  std::uint64_t last_ordered = 0;  // our newest write with an ordered notification
+  bool has_ordered = false;
+  std::uint32_t small_streak = 0;  // packets of small messages in a row while bulk waits
+  std::uint64_t turn_bytes = 0;    // left of this flow's turn in its class
+  FlowId ring_next;                // endpoint's ring of the class
+  bool in_ring = false;
+  FlowId grant_ring_next;  // granter's ring
+  bool in_grant_ring = false;
+};
+static_assert(sizeof(Flow) <= 1024, "budget of an idle (peer, class)");
+
+// Packets under way on one out path. With the path's own state at most 256 bytes.
+struct PathFlight {
+  SentQueue sent;  // ascending by number
+  std::uint64_t largest_acked = 0;
+  bool any_acked = false;
+  bool probe_wanted = false;  // a probe time-out fired: send something that elicits an ACK
+  std::uint8_t probe_backoff = 0;
+  std::uint32_t eliciting = 0;  // packets in `sent` that are not skips
+  std::uint32_t ecn_seen = 0;   // peer's cumulative mark count that was used
+  Instant last_sent_at;         // of packets that elicit an ACK
+  Instant loss_at = Instant::never();
+};
+
+enum class PeerState : std::uint8_t { kConnecting, kUp, kClosed };
+
+struct Peer {
+  Peer(const EndpointOptions& options, std::uint64_t seed)
+      : paths(options.path, options.initial_rtt, options.train_bytes, options.paths_max, seed),
+        flights(std::make_unique<PathFlight[]>(options.paths_max)),
+        flows{Flow(options.window), Flow(options.window), Flow(options.window),
+              Flow(options.window)} {}
+
+  Flow& flow(TrafficClass traffic_class) {
+    ZHINU_ASSERT(traffic_class != TrafficClass::kControl);
+    return flows[index_of(traffic_class) - 1];
+  }
+
+  PeerId id;
+  std::uint32_t rank = 0;
+  PeerState state = PeerState::kConnecting;
+  PathTable paths;
+  std::unique_ptr<PathFlight[]> flights;  // one per out path
+  std::unique_ptr<InPath[]> in_paths;     // made when the handshake ends
+  std::uint32_t in_path_count = 0;
+  std::uint64_t ack_mask = 0;             // in paths that owe an ACK
+  Instant ack_due_at = Instant::never();  // earliest of their deadlines
+  std::array<Flow, kTrafficClasses - 1> flows;
+
+  std::optional<Initiator> initiator;
+  std::uint64_t attempt_connection = 0;  // id of the initiator's attempt; 0 = none
+  std::uint8_t hello_path = 0;           // next path to say hello on
+  bool hello_due = false;
+  Established session;  // valid while kUp
+  bool had_session = false;
+  std::optional<Established> next_session;  // a restarted peer, until its first sealed packet
+  wire::HandshakePacket welcome;            // last WELCOME, repeated for a repeated HELLO
+  std::uint64_t welcome_for = 0;            // source connection of that HELLO; 0 = none
+  std::uint64_t welcome_incarnation = 0;    // and the incarnation it came from
+
+  // Control frames to send.
+  GrantList grants;
+  SendBulkList cancels;
+  SlotQueue<Channel, &Channel::credit_next> credits;
+  SlotQueue<Refusal, &Refusal::next> refusals;
+  std::uint32_t refusal_count = 0;
+  std::uint32_t refusal_sequence = 0;  // given to the next one
+  std::uint32_t refusals_sent_to = 0;  // sequences below were sent at least once
+  bool refusals_due = false;           // newest ones were not sent yet, or were lost
+  std::uint32_t aborts_due = 0;        // aborted communicators this peer must hear of
+  struct ProbeAnswer {
+    std::uint64_t challenge = 0;
+    std::uint8_t path = 0;
+  };
+  static constexpr std::uint32_t kProbeAnswersMax = 4;
+  std::array<ProbeAnswer, kProbeAnswersMax> probe_answers;
+  std::uint32_t probe_answer_count = 0;
+  Instant credit_probe_at = Instant::never();  // earliest zero-window probe of its channels
+  std::optional<Errc> close_code;              // a CLOSE to send
+  std::uint8_t close_repeats = 0;
+
+  std::uint64_t held_bytes = 0;
+  std::uint32_t eliciting = 0;  // packets under way on all paths that elicit an ACK
+  Instant last_heard;
+  Instant owed_since = Instant::never();  // since when an answer of the peer is due
+  bool silent_told = false;
+
+  // Timer bookkeeping of the endpoint.
+  Instant timer = Instant::never();
+  bool timer_dirty = false;
+  bool in_control_ring = false;
+  PeerId control_ring_next;
+};
+
+}  // namespace zhinu::core

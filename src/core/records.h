@@ -1,0 +1,235 @@
+// The records behind posted items, packets under way and messages that wait:
+// everything that lives in the in-flight arena of an endpoint.
+//
+// Internal to src/core. Records refer to each other by pool slot. A record is
+// released only when its user polled the completion and no packet refers to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/slot_pool.h"
+#include "core/segment_map.h"
+#include "core/slot_list.h"
+#include "core/types.h"
+#include "wire/packet.h"
+
+namespace zhinu::core {
+
+// A flow is (peer, class); its index is peer * 8 + class.
+using FlowId = Id<struct FlowTag>;
+
+constexpr FlowId flow_id(PeerId peer, TrafficClass traffic_class) {
+  return {peer.value * 8 + static_cast<std::uint32_t>(traffic_class)};
+}
+constexpr PeerId peer_of(FlowId flow) { return {flow.value / 8}; }
+constexpr TrafficClass class_of(FlowId flow) { return static_cast<TrafficClass>(flow.value % 8); }
+
+// What a send record puts on the wire.
+enum class SendKind : std::uint8_t { kMessage, kWrite, kReadRequest, kReadAnswer };
+
+enum class SendState : std::uint8_t {
+  kFree,
+  kQueued,     // in its channel's queue: nothing is under way
+  kEager,      // whole in a packet under way
+  kAnnounced,  // announced; data follows as granted
+  kEnded,      // result decided; waits for the user's poll, for packets or for a cancel frame
+};
+
+struct SendRecord {
+  std::uint32_t next = kNoSlot;  // channel queue, or chain of the packet that carries it
+  std::uint32_t generation = 0;
+  SendKind kind = SendKind::kMessage;
+  SendState state = SendState::kFree;
+  std::uint8_t order = 0;
+  bool has_number = false;
+  bool has_user = false;         // a completion is owed to the user
+  bool polled = false;           // and was polled
+  bool announce_queued = false;  // refused as eager: must be announced
+  bool in_bulk = false;          // in its flow's bulk list
+  bool cancel_pending = false;   // the peer must learn that the number is void
+  bool announce_acked = false;
+  Errc failure = Errc::kOk;       // read answer: its region was revoked; only this is told
+  bool counts_announced = false;  // counted in its channel's `announced`
+  bool notify = false;
+  bool ordered = false;
+  Errc status = Errc::kOk;
+  std::uint16_t communicator = 0;
+  std::uint32_t channel = kNoSlot;
+  FlowId flow;
+  std::uint32_t tag = 0;
+  std::uint32_t digest = 0;
+  const std::byte* data = nullptr;
+  std::uint64_t length = 0;
+  std::uint64_t number = 0;
+  std::uint32_t references = 0;  // packets under way or lost that name this record
+  std::uint32_t done_next = kNoSlot;
+  std::uint64_t user = 0;
+  // Granted messages.
+  std::uint64_t sent = 0;             // next offset that was never sent
+  std::uint64_t granted = 0;          // offsets below may be sent
+  std::uint64_t acked = 0;            // bytes acknowledged
+  std::uint32_t list_next = kNoSlot;  // flow's bulk list or peer's cancel list
+  std::uint32_t list_previous = kNoSlot;
+  std::uint32_t parked_head = kNoSlot;  // sent packets whose segments wait for a grant
+  std::uint32_t read_slot = kNoSlot;    // read request: our receive record
+  // One-sided.
+  std::uint64_t region_key = 0;
+  std::uint64_t region_offset = 0;
+  std::uint32_t immediate = 0;
+  std::uint32_t behind = 0;       // ordered write: distance to the one before it, 0 = none
+  std::uint32_t peer_token = 0;   // read answer: the reader's record
+  std::uint32_t read_number = 0;  // read answer: low bits of the request's number
+};
+
+enum class ReceiveKind : std::uint8_t { kReceive, kRead, kIncomingWrite };
+
+enum class ReceiveState : std::uint8_t {
+  kFree,
+  kPosted,     // waits in its communicator
+  kWaiting,    // a read: waits for the answer
+  kMatched,    // has a message but no segment map yet
+  kIncoming,   // segments arrive
+  kNotifying,  // an incoming write that lies in memory: its notification waits for its turn
+  kEnded,
+};
+
+struct ReceiveRecord {
+  std::uint32_t next = kNoSlot;
+  std::uint32_t generation = 0;
+  ReceiveKind kind = ReceiveKind::kReceive;
+  ReceiveState state = ReceiveState::kFree;
+  TrafficClass traffic_class = TrafficClass::kGradient;
+  bool has_user = false;
+  bool grant_dirty = false;   // in its peer's grant list
+  bool in_flow_list = false;  // in its flow's list of messages that want grants
+  bool revoked = false;       // its region is gone: discard, tell the sender when there is room
+  bool stalled = false;       // its sender is silent: does not count against the grant window
+  bool notify = false;
+  bool ordered = false;
+  bool read_number_known = false;  // `number` is that of the read's request
+  Errc status = Errc::kOk;
+  std::uint16_t communicator = 0;
+  PeerId peer;  // posted: wanted source, or none; matched: the source
+  std::uint32_t tag = 0;
+  std::uint32_t digest = 0;
+  std::uint32_t peer_digest = 0;
+  std::byte* buffer = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t user = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t done_next = kNoSlot;
+  std::uint32_t list_next = kNoSlot;  // posted bucket, flow's incoming list, waiting lists
+  std::uint32_t list_previous = kNoSlot;
+  std::uint32_t grant_next = kNoSlot;  // peer's list of grants to send
+  std::uint32_t grant_previous = kNoSlot;
+  // Once matched to a granted message.
+  std::uint64_t number = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t message_bytes = 0;
+  std::uint32_t sender_token = 0;
+  std::uint32_t map_slot = kNoSlot;
+  std::uint32_t request_slot = kNoSlot;  // read: its request while that is under way
+  SegmentMap map;
+  Instant last_arrival;
+  // Incoming write.
+  std::uint64_t region_key = 0;
+  std::uint64_t region_offset = 0;
+  std::uint32_t immediate = 0;
+  std::uint32_t behind = 0;  // ordered: distance to the write whose notification goes first
+};
+
+// What one packet under way carries, so that its loss or arrival can be acted on.
+enum class SentKind : std::uint8_t {
+  kMessages,  // chain of `length` eager records from `slot`
+  kSegment,   // [offset, offset + length) of record `slot`
+  kAnnounce,  // record `slot`
+  kGrant,     // receive record `slot`, granted up to `offset`
+  kRefusals,  // every refusal of the peer up to sequence `slot`
+  kCancel,    // send record `slot`
+  kCredit,    // channel `slot`
+  kAbort,     // communicator `slot`
+  kProbe,     // nothing to repeat: a path probe has its own clock
+};
+
+struct SentItem {
+  std::uint32_t slot = kNoSlot;
+  std::uint32_t length = 0;
+  std::uint64_t offset = 0;
+  SentKind kind = SentKind::kProbe;
+  std::uint32_t generation = 0;  // of the slot, for kGrant and kCredit
+};
+
+inline constexpr std::uint32_t kSentItemsMax = 4;
+
+struct SentPacket {
+  std::uint32_t next = kNoSlot;  // path's list, flow's lost list or a record's parked list
+  std::uint32_t generation = 0;
+  std::uint64_t number = 0;
+  Instant sent_at;
+  std::uint32_t bytes = 0;
+  TrafficClass traffic_class = TrafficClass::kControl;
+  std::uint8_t item_count = 0;
+  std::uint8_t path = 0;
+  bool skipped = false;  // a number left out on purpose: an ACK for it is a lie
+  std::array<SentItem, kSentItemsMax> items;
+};
+
+// Messages of one communicator in one flow: the unit of fairness and of order.
+struct Channel {
+  std::uint32_t next = kNoSlot;
+  std::uint32_t generation = 0;
+  FlowId flow;
+  std::uint16_t communicator = 0;
+  bool in_ring = false;
+  bool closed = false;  // the receiver had no room: announce, do not send eagerly
+  bool has_last = false;
+  bool credit_dirty = false;     // credit_given grew: tell the peer
+  bool probe_due = false;        // ask the peer for its credit and grants
+  bool in_credit_queue = false;  // of the peer
+  std::uint32_t ring_next = kNoSlot;
+  SlotQueue<SendRecord, &SendRecord::next> queue;
+  std::uint32_t deficit_bytes = 0;  // left of its turn; 0 = no turn began
+  std::uint32_t announced = 0;      // announced and not granted
+  std::uint64_t last_number = 0;
+  std::uint64_t messages_sent = 0;      // messages that consumed a receive of the peer
+  std::uint64_t credit_received = 0;    // receives the peer says it posted for us, cumulative
+  std::uint64_t credit_given = 0;       // receives posted here for the peer, cumulative
+  std::uint32_t credit_next = kNoSlot;  // peer's list of credits to send
+  Instant credit_probe_at = Instant::never();
+  Duration credit_probe_interval;
+};
+
+// A message that cannot be given to a receive yet.
+struct Unexpected {
+  std::uint32_t next = kNoSlot;
+  std::uint32_t generation = 0;
+  std::uint32_t list_next = kNoSlot;  // communicator's bucket, flow's parked list or orphans
+  std::uint32_t list_previous = kNoSlot;
+  FlowId flow;
+  std::uint16_t communicator = 0;
+  std::uint8_t order = 0;
+  bool announced = false;  // else the bytes are held here
+  bool parked = false;     // waits for an earlier message of its communicator
+  bool orphan = false;     // its communicator does not exist yet
+  std::uint32_t tag = 0;
+  std::uint32_t digest = 0;
+  std::uint64_t number = 0;
+  std::uint64_t length = 0;
+  std::uint32_t sender_token = 0;
+  std::uint32_t held = 0xffffffffU;  // BlockPool chain
+};
+
+// A message that was not taken. Travels with every ACK to the peer until one of
+// these packets was acknowledged.
+struct Refusal {
+  std::uint32_t next = kNoSlot;
+  std::uint32_t generation = 0;
+  TrafficClass traffic_class = TrafficClass::kControl;
+  Errc code = Errc::kOk;
+  std::uint64_t number = 0;
+  std::uint32_t token = 0;  // kNoSlot for a message that was not announced
+  std::uint32_t sequence = 0;
+};
+
+}  // namespace zhinu::core

@@ -1,0 +1,271 @@
+#include "core/state.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace zhinu::core {
+
+namespace {
+
+// Channels looked at per eviction attempt: bounds the cost of a post with a full pool.
+constexpr std::uint32_t kEvictScanMax = 64;
+
+std::uint32_t words_of(const EndpointOptions& options) {
+  const std::uint64_t units = options.message_span_bytes / wire::kSegmentUnitBytes;
+  return static_cast<std::uint32_t>(std::bit_ceil(std::max<std::uint64_t>(units / 64, 1)));
+}
+
+// Announcements have slots of their own, enough for every channel, so that held
+// messages can never keep another communicator's announcement out.
+std::uint32_t unexpected_max(const EndpointOptions& options) {
+  return options.held_blocks_max + options.channels_max * options.announced_max;
+}
+
+}  // namespace
+
+State::State(const EndpointOptions& options_in, const Identity& identity_in, Entropy& entropy_in,
+             Misbehaviour* misbehaviour_in)
+    : options(options_in),
+      identity(identity_in),
+      entropy(entropy_in),
+      misbehaviour(misbehaviour_in),
+      sends(options.sends_max),
+      receives(options.receives_max),
+      sent_packets(options.sent_packets_max),
+      channels(options.channels_max),
+      unexpected(unexpected_max(options)),
+      refusals(options.refusals_max),
+      held(options.held_blocks_max),
+      channel_index(options.channels_max),
+      incoming_index(unexpected_max(options) + options.receives_max),
+      regions(options.regions_max),
+      send_deadlines(options.sends_max),
+      receive_deadlines(options.receives_max),
+      words_per_map(words_of(options)) {
+  map_words.resize(static_cast<std::size_t>(words_per_map) * options.segment_maps_max);
+  free_maps.reserve(options.segment_maps_max);
+  for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps.push_back(i - 1);
+  events.resize(options.events_max);
+  peers.reserve(options.peers_max);
+  dirty_timers.reserve(options.peers_max);
+}
+
+std::uint32_t State::acquire_unexpected(bool announced) {
+  if (pool_fails()) return kNoSlot;
+  if (!announced && held_unexpected >= options.held_blocks_max) return kNoSlot;
+  const std::uint32_t slot = unexpected.acquire();
+  if (slot != kNoSlot) {
+    unexpected[slot].announced = announced;
+    if (!announced) ++held_unexpected;
+  }
+  return slot;
+}
+
+void State::release_unexpected(std::uint32_t slot) {
+  if (!unexpected[slot].announced) {
+    ZHINU_ASSERT(held_unexpected > 0);
+    --held_unexpected;
+  }
+  unexpected[slot].flow = FlowId::none();
+  unexpected.release(slot);
+}
+
+bool State::channel_is_idle(const Channel& channel) {
+  if (!channel.queue.empty() || channel.in_ring || channel.announced > 0) return false;
+  if (channel.credit_received > 0 || channel.credit_given > 0 || channel.credit_dirty) return false;
+  if (!channel.has_last) return true;
+  return flow(channel.flow).outgoing.look(channel.last_number) == NumberWindow::Seen::kSeen;
+}
+
+std::uint32_t State::evict_channel() {
+  const std::uint32_t scan = std::min(kEvictScanMax, channels.capacity());
+  for (std::uint32_t i = 0; i < scan; ++i) {
+    evict_hand = evict_hand + 1 < channels.capacity() ? evict_hand + 1 : 0;
+    Channel& channel = channels[evict_hand];
+    if (channel.flow.is_none() || !channel_is_idle(channel)) continue;
+    channel_index.erase(channel_key(channel.flow, channel.communicator));
+    channel.flow = FlowId::none();
+    channels.release(evict_hand);
+    return channels.acquire();
+  }
+  return kNoSlot;
+}
+
+std::uint32_t State::channel_of(FlowId flow, std::uint16_t communicator) {
+  std::uint32_t slot = channel_index.find(channel_key(flow, communicator));
+  if (slot != kNoSlot) return slot;
+  if (pool_fails()) return kNoSlot;
+  slot = channels.acquire();
+  if (slot == kNoSlot) slot = evict_channel();
+  if (slot == kNoSlot) return kNoSlot;
+  channels[slot].flow = flow;
+  channels[slot].communicator = communicator;
+  channel_index.insert(channel_key(flow, communicator), slot);
+  return slot;
+}
+
+void State::release_channels_of(std::uint16_t communicator) {
+  for (std::uint32_t slot = 0; slot < channels.capacity(); ++slot) {
+    Channel& channel = channels[slot];
+    if (channel.flow.is_none() || channel.communicator != communicator) continue;
+    channel.credit_given = 0;
+    channel.credit_received = 0;
+    channel.messages_sent = 0;
+  }
+}
+
+void State::forget_channels_of(PeerId peer) {
+  for (std::uint32_t slot = 0; slot < channels.capacity(); ++slot) {
+    Channel& channel = channels[slot];
+    if (channel.flow.is_none() || peer_of(channel.flow) != peer) continue;
+    ZHINU_ASSERT(channel.queue.empty());
+    ZHINU_ASSERT(!channel.in_ring);
+    ZHINU_ASSERT(channel.announced == 0);
+    ZHINU_ASSERT(!channel.in_credit_queue);
+    channel_index.erase(channel_key(channel.flow, channel.communicator));
+    channel.flow = FlowId::none();
+    channels.release(slot);
+  }
+}
+
+void State::finish(std::uint32_t slot, bool receives_pool) {
+  const std::uint32_t entry = receives_pool ? slot | kReceiveBit : slot;
+  if (done_tail == kNoSlot) {
+    done_head = entry;
+  } else if ((done_tail & kReceiveBit) != 0) {
+    receives[done_tail & ~kReceiveBit].done_next = entry;
+  } else {
+    sends[done_tail].done_next = entry;
+  }
+  done_tail = entry;
+}
+
+void State::complete_send(std::uint32_t slot, Errc status) {
+  SendRecord& record = sends[slot];
+  ZHINU_ASSERT(record.state != SendState::kEnded);
+  ZHINU_ASSERT(record.state != SendState::kFree);
+  record.state = SendState::kEnded;
+  record.status = status;
+  send_deadlines.remove(slot);
+  if (record.has_user) {
+    finish(slot, false);
+  } else {
+    try_release_send(slot);
+  }
+}
+
+void State::try_release_send(std::uint32_t slot) {
+  SendRecord& record = sends[slot];
+  if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
+  if (record.has_user && !record.polled) return;
+  ZHINU_ASSERT(!record.in_bulk);
+  ZHINU_ASSERT(record.parked_head == kNoSlot);
+  record.state = SendState::kFree;
+  sends.release(slot);
+}
+
+void State::complete_receive(std::uint32_t slot, Errc status, std::uint64_t bytes) {
+  ReceiveRecord& record = receives[slot];
+  ZHINU_ASSERT(record.state != ReceiveState::kEnded);
+  ZHINU_ASSERT(record.state != ReceiveState::kFree);
+  record.state = ReceiveState::kEnded;
+  record.status = status;
+  record.bytes = bytes;
+  receive_deadlines.remove(slot);
+  if (record.has_user) {
+    finish(slot, true);
+  } else {
+    record.state = ReceiveState::kFree;
+    receives.release(slot);
+  }
+}
+
+std::size_t State::poll_completions(std::span<Completion> out) {
+  if (misbehaviour != nullptr && done_head != kNoSlot && misbehaviour->late_completion()) return 0;
+  std::size_t count = 0;
+  while (count < out.size() && done_head != kNoSlot) {
+    const std::uint32_t entry = done_head;
+    Completion& completion = out[count++];
+    completion = Completion{};
+    if ((entry & kReceiveBit) != 0) {
+      const std::uint32_t slot = entry & ~kReceiveBit;
+      ReceiveRecord& record = receives[slot];
+      done_head = record.done_next;
+      completion.operation = {slot, record.generation, true};
+      completion.kind =
+          record.kind == ReceiveKind::kRead ? OperationKind::kRead : OperationKind::kReceive;
+      completion.status = record.status;
+      completion.user = record.user;
+      completion.bytes = record.bytes;
+      completion.peer = record.peer;
+      completion.tag = record.tag;
+      completion.own_digest = record.digest;
+      completion.peer_digest = record.peer_digest;
+      record.state = ReceiveState::kFree;
+      receives.release(slot);
+    } else {
+      SendRecord& record = sends[entry];
+      done_head = record.done_next;
+      completion.operation = {entry, record.generation, false};
+      completion.kind =
+          record.kind == SendKind::kWrite ? OperationKind::kWrite : OperationKind::kSend;
+      completion.status = record.status;
+      completion.user = record.user;
+      completion.bytes = record.status == Errc::kOk ? record.length : 0;
+      completion.peer = peer_of(record.flow);
+      completion.tag = record.tag;
+      record.polled = true;
+      record.done_next = kNoSlot;
+      try_release_send(entry);
+    }
+    if (done_head == kNoSlot) done_tail = kNoSlot;
+  }
+  return count;
+}
+
+void State::push_event(const Event& event) {
+  if (events_full()) {
+    counters.add(Counter::kDropEvents);
+    return;
+  }
+  std::size_t at = event_head + event_count;
+  if (at >= events.size()) at -= events.size();
+  events[at] = event;
+  ++event_count;
+}
+
+bool State::poll_event(Event& out) {
+  if (event_count == 0) return false;
+  out = events[event_head];
+  event_head = event_head + 1 < events.size() ? event_head + 1 : 0;
+  --event_count;
+  return true;
+}
+
+std::uint32_t State::acquire_map() {
+  if (free_maps.empty() || pool_fails()) return kNoSlot;
+  const std::uint32_t slot = free_maps.back();
+  free_maps.pop_back();
+  return slot;
+}
+
+void State::release_map(std::uint32_t slot) {
+  const auto words = map_words_of(slot);
+  std::fill(words.begin(), words.end(), 0);
+  ZHINU_ASSERT(free_maps.size() < free_maps.capacity());
+  free_maps.push_back(slot);
+}
+
+void State::want_control(Peer& peer) {
+  if (peer.in_control_ring) return;
+  peer.in_control_ring = true;
+  peer.control_ring_next = PeerId::none();
+  if (control_tail.is_none()) {
+    control_head = peer.id;
+  } else {
+    this->peer(control_tail).control_ring_next = peer.id;
+  }
+  control_tail = peer.id;
+}
+
+}  // namespace zhinu::core
