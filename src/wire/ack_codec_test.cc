@@ -118,6 +118,7 @@ TEST(AckEncode, number_is_not_the_last_of_the_first_range) {
 
 TEST(AckEncode, range_that_ends_before_it_starts) {
   EXPECT_EQ(encode_error(ack_of({{9, 5}})), Errc::kInvalidArgument);
+  EXPECT_EQ(encode_error(ack_of({{200, 99}, {1, 2}})), Errc::kInvalidArgument);
   EXPECT_EQ(encode_error(ack_of({{90, 99}, {9, 5}})), Errc::kInvalidArgument);
   EXPECT_EQ(encode_error(ack_of({{90, 99}, {50, 40}, {1, 2}})), Errc::kInvalidArgument);
 }

@@ -76,6 +76,7 @@ TEST(DecodeHeader, decode_header__length_without_room_for_a_frame) {
     set_length(bytes, length);
     EXPECT_EQ(header_of(bytes).error, Errc::kBadLength) << length;
   }
+  EXPECT_EQ(header_of(ByteSpan(bytes).first(kFramesOffset)).error, Errc::kBadLength);
 }
 
 TEST(DecodeHeader, decode_header__length_up_to_the_limit) {
