@@ -30,7 +30,8 @@ BANS = (
         r"|\b(?:clock_gettime|gettimeofday|timespec_get|__rdtsc|__builtin_ia32_rdtsc)\b"
         r"|\b(?:std::)?time\s*\(\s*(?:nullptr|NULL|0|&)",
         "the time is an argument", where=_CODE, unless=_CLOCK_OWNERS, tests_too=True),
-    Ban(r"\b(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)\s*\(",
+    Ban(r"(?<![\w.>])(?:sleep|usleep|nanosleep|clock_nanosleep|sleep_for|sleep_until)"
+        r"\s*\(\s*[^\s)]",
         "wait for an event with a deadline", where=_CODE, unless=("tests/lab",), tests_too=True),
     Ban(r"(?<![\w.>])(?:std::|::)?(?:_?exit|_Exit|quick_exit)\s*\(",
         "return an error; only main ends the process"),

@@ -36,7 +36,8 @@ class BannedTest(TreeTest):
             self.assert_banned(line, "src/rt/a.h")
             self.assert_banned(line, "src/rt/a_test.cc")
             self.assert_fine(line, "tests/lab/a.h")
-        self.assert_fine("bool sleeping();", "src/rt/a.h")
+        for line in ("bool sleeping();", "void sleep();", "peer.sleep(3);"):
+            self.assert_fine(line, "src/rt/a.h")
 
     def test_ending_the_process(self):
         for line in ("exit(1);", "std::exit(1);", "::_exit(1);", "abort();", "std::abort();"):
