@@ -1,5 +1,7 @@
 #include "sim/check/world.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "sim/check/expectation.h"
 #include "sim/check/world_timers.h"
@@ -133,6 +135,7 @@ void World::schedule() {
 }
 
 void World::at(Duration when, std::uint32_t timer, std::size_t index) {
+  if (timer <= kPostAccess) last_post_ = std::max(last_post_, when);
   cluster_.call_at(start_ + when, encode_timer(timer, static_cast<std::uint32_t>(index)));
 }
 
@@ -257,7 +260,7 @@ void World::heal() {
     start_node(scenario_.actions[i].node);
   }
   for (std::uint32_t node = 0; node < cluster_.nodes(); ++node) cluster_.resume(node);
-  phase_end_ = since_start() + settle_bound();
+  phase_end_ = std::max(since_start(), last_post_) + settle_bound();
 }
 
 void World::revoke(std::uint32_t region) {

@@ -155,6 +155,7 @@ class World : private Owner, private DatagramHook {
   std::vector<bool> action_running_;  // restarts that have not come back
   Phase phase_ = Phase::kFaults;
   Duration phase_end_;  // when overdue
+  Duration last_post_;  // of the scenario
   std::uint32_t post_order_ = 0;
   std::uint64_t open_items_ = 0;
   bool starved_ = false;  // what find_unfinished found last was a stream

@@ -46,7 +46,8 @@ Duration World::settle_bound() const {
 
 void World::tick() {
   check_deadlines();
-  if (phase_ != Phase::kFaults && !verdict_.failed()) check_progress();
+  const bool over = phase_ != Phase::kFaults && since_start() > last_post_;
+  if (over && !verdict_.failed()) check_progress();
 }
 
 void World::check_progress() {
