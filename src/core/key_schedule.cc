@@ -68,7 +68,7 @@ Tag handshake_tag(const JobKey& job_key, ByteSpan tagged) {
   std::array<std::byte, kLabel.size() + wire::kHandshakeBytes> message{};
   ZHINU_ASSERT(kLabel.size() + tagged.size() <= message.size());
   std::memcpy(message.data(), kLabel.data(), kLabel.size());
-  std::memcpy(message.data() + kLabel.size(), tagged.data(), tagged.size());
+  std::copy(tagged.begin(), tagged.end(), message.begin() + kLabel.size());
   const Sha256Digest mac =
       hmac_sha256(job_key, ByteSpan(message).first(kLabel.size() + tagged.size()));
   Tag tag;
