@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/aead.h"
@@ -256,28 +257,24 @@ TEST(RekeyDeathTest, limits_of_zero_packets) {
 class RekeyNetwork : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   struct Flight {
-    Instant arrives;
     bool to_responder = false;
     Sealed packet;
   };
 
   void send(bool from_initiator, Instant now, Duration delay) {
     Side& side = from_initiator ? initiator_ : responder_;
-    flights_.push_back({now + delay, from_initiator, side.send(now)});
+    flights_.insert({now + delay, Flight{from_initiator, side.send(now)}});
   }
   // Returns the packets that did not open.
   int deliver(Instant now) {
     int refused = 0;
-    std::sort(flights_.begin(), flights_.end(),
-              [](const Flight& a, const Flight& b) { return a.arrives < b.arrives; });
-    std::size_t done = 0;
-    for (; done < flights_.size() && flights_[done].arrives <= now; ++done) {
-      const Flight& flight = flights_[done];
+    while (!flights_.empty() && flights_.begin()->first <= now) {
+      const auto& [arrives, flight] = *flights_.begin();
       Side& side = flight.to_responder ? responder_ : initiator_;
-      if (!side.open(flight.arrives, flight.packet)) ++refused;
+      if (!side.open(arrives, flight.packet)) ++refused;
       check_distance();
+      flights_.erase(flights_.begin());
     }
-    flights_.erase(flights_.begin(), flights_.begin() + static_cast<std::ptrdiff_t>(done));
     return refused;
   }
   void check_distance() const {
@@ -292,7 +289,7 @@ class RekeyNetwork : public ::testing::TestWithParam<std::uint64_t> {
   Side initiator_{true, {.rekey_packets = 20, .old_phase_kept = kKept}};
   Side responder_{false, {.rekey_packets = 20, .old_phase_kept = kKept}};
   Instant now_ = kStart;
-  std::vector<Flight> flights_;
+  std::multimap<Instant, Flight> flights_;  // by arrival
 };
 
 int RekeyNetwork::run(Duration length, Duration delay_max, std::uint32_t lost_per_million) {
