@@ -24,6 +24,8 @@ struct Communicator {
 
   CommunicatorId id;
   Communicator* aborted_next = nullptr;  // endpoint's list of aborted ones
+  // The channel that was looked up last: it saves the hash look-up in a steady exchange.
+  std::uint32_t cached_channel = kNoSlot;
   bool aborted = false;
   Errc abort_code = Errc::kOk;
   std::uint32_t abort_reporter = 0;  // rank

@@ -135,10 +135,10 @@ void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arr
 }
 
 Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
-  RefusedNumbers refused;
+  refused_.count = 0;
   Taken worst = Taken::kYes;
   for (std::uint32_t i = 0; i < packet_.frame_count; ++i) {
-    const Taken taken = handle_frame(now, peer, packet_.frames[i], refused);
+    const Taken taken = handle_frame(now, peer, packet_.frames[i]);
     if (taken == Taken::kBad) {
       state_.counters.add(Counter::kDropBadFrame);
       return taken;
@@ -149,14 +149,13 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   return worst;
 }
 
-Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame,
-                               RefusedNumbers& refused) {
+Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame) {
   using wire::FrameKind;
   switch (frame.kind) {
     case FrameKind::kPadding: return Taken::kYes;
     case FrameKind::kAck: {
       const auto ranges = std::span(packet_.ack_ranges).subspan(frame.token, frame.peer_token);
-      if (recovery_.on_ack(now, peer, frame, ranges, refused)) return Taken::kYes;
+      if (recovery_.on_ack(now, peer, frame, ranges, refused_)) return Taken::kYes;
       state_.counters.add(Counter::kDropBadAck);
       return Taken::kBad;
     }
@@ -173,7 +172,7 @@ Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame
       if (!names_a_flow(frame.traffic_class)) return Taken::kBad;
       repeat_credit(peer, flow_id(peer.id, frame.traffic_class), frame.communicator);
       return Taken::kYes;
-    case FrameKind::kRefuse: return handle_refuse(peer, frame, refused);
+    case FrameKind::kRefuse: return handle_refuse(peer, frame);
     case FrameKind::kCancel:
       if (!names_a_flow(frame.traffic_class)) return Taken::kBad;
       incoming_.on_cancel(now, flow_id(peer.id, frame.traffic_class),
@@ -233,15 +232,15 @@ Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Fram
   return incoming_.on_read_announce(now, id, frame, number);
 }
 
-Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame, RefusedNumbers& refused) {
+Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {
   if (!names_a_flow(frame.traffic_class)) return Taken::kBad;
   if (frame.token != kNoSlot) {
     outgoing_.on_refused(flow_id(peer.id, frame.traffic_class), frame.token,
                          static_cast<std::uint32_t>(frame.number), frame.code);
     return Taken::kYes;
   }
-  if (refused.count == refused.entries.size()) return Taken::kBad;
-  refused.entries[refused.count++] = {frame.traffic_class, static_cast<std::uint32_t>(frame.number),
+  if (refused_.count == refused_.entries.size()) return Taken::kBad;
+  refused_.entries[refused_.count++] = {frame.traffic_class, static_cast<std::uint32_t>(frame.number),
                                       frame.code};
   return Taken::kYes;
 }

@@ -31,9 +31,9 @@ class Dispatcher {
   Status handle_packet(Instant now, const Arrival& arrival, ByteSpan packet);
   Status verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& path);
   Taken handle_frames(Instant now, Peer& peer);
-  Taken handle_frame(Instant now, Peer& peer, const wire::Frame& frame, RefusedNumbers& refused);
+  Taken handle_frame(Instant now, Peer& peer, const wire::Frame& frame);
   Taken handle_message_frame(Instant now, Peer& peer, const wire::Frame& frame);
-  Taken handle_refuse(Peer& peer, const wire::Frame& frame, RefusedNumbers& refused);
+  Taken handle_refuse(Peer& peer, const wire::Frame& frame);
   void handle_abort(const wire::Frame& frame);
   void repeat_credit(Peer& peer, FlowId flow, std::uint16_t communicator);
   void heard(Instant now, Peer& peer, InPath& path, const Arrival& arrival);
@@ -46,6 +46,7 @@ class Dispatcher {
   Recovery& recovery_;
   Connections& connections_;
   wire::Packet packet_;
+  RefusedNumbers refused_;  // of the packet at hand
 };
 
 }  // namespace zhinu::core

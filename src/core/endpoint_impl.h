@@ -47,11 +47,15 @@ class Endpoint::Impl {
     return fits ? Errc::kOk : Errc::kInvalidArgument;
   }
   Operation send_handle(Instant deadline, std::uint32_t slot) {
-    if (deadline != Instant::never()) state.send_deadlines.insert(slot, deadline);
+    if (deadline != Instant::never()) {
+      state.sends[slot].has_deadline = true;
+      state.send_deadlines.insert(slot, deadline);
+    }
     return {slot, state.sends[slot].generation, false};
   }
   Operation receive_handle(Instant deadline, std::uint32_t slot) {
     if (deadline != Instant::never() && state.receives[slot].state != ReceiveState::kEnded) {
+      state.receives[slot].has_deadline = true;
       state.receive_deadlines.insert(slot, deadline);
     }
     return {slot, state.receives[slot].generation, true};

@@ -77,6 +77,7 @@ Result<std::uint32_t> Incoming::post_read(const ReadArgs& args) {
   const std::uint32_t slot = state_.acquire_receive();
   if (slot == kNoSlot) return Errc::kFull;
   ReceiveRecord& record = state_.receives[slot];
+  record.open_transfer();
   record.kind = ReceiveKind::kRead;
   record.state = ReceiveState::kWaiting;
   record.traffic_class = args.traffic_class;
@@ -295,6 +296,7 @@ void Incoming::unhold(std::uint32_t slot, Communicator* communicator) {
 void Incoming::mismatch(Instant now, ReceiveRecord& record, std::uint32_t slot,
                         const Descriptor& message) {
   record.peer = peer_of(message.flow);
+  record.open_transfer();
   record.peer_digest = message.digest;
   if (abort_requests_.size() < abort_requests_.capacity()) {
     abort_requests_.push_back({message.communicator, Errc::kDigestMismatch, state_.identity.rank,
@@ -317,7 +319,6 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
   const bool fits = message.length <= record.capacity;
   if (record.digest == message.digest && fits) {
     record.peer = peer_of(message.flow);
-    record.peer_digest = message.digest;
     if (message.announced) {
       if (held != kNoSlot) unhold(held, &communicator);
       return transfers_.start(now, slot, message.flow, message.number, message.sender_token,

@@ -9,6 +9,7 @@ namespace zhinu::core {
 namespace {
 
 void describe_write(ReceiveRecord& record, const wire::Frame& frame, Instant now) {
+  record.open_transfer();
   record.kind = ReceiveKind::kIncomingWrite;
   record.communicator = frame.communicator;
   record.notify = (frame.flags & wire::kFlagNotify) != 0;

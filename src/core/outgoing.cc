@@ -24,6 +24,7 @@ Result<std::uint32_t> Outgoing::enqueue(FlowId flow_id, std::uint16_t communicat
   record.channel = channel_slot;
   record.state = SendState::kQueued;
   record.references = 1;  // the queue's
+  record.eager_bytes = eager_bytes_of(record);
   Channel& channel = state_.channels[channel_slot];
   channel.queue.push_back(state_.sends, slot);
   push_channel(state_.flow(flow_id), channel_slot);
@@ -49,6 +50,7 @@ Result<std::uint32_t> Outgoing::post_write(const WriteArgs& args) {
   const std::uint32_t slot = state_.acquire_send();
   if (slot == kNoSlot) return Errc::kFull;
   SendRecord& record = state_.sends[slot];
+  record.open_transfer();
   record.kind = SendKind::kWrite;
   record.has_user = true;
   record.data = args.data.data();
@@ -66,6 +68,7 @@ Result<std::uint32_t> Outgoing::post_read_request(const ReadArgs& args, std::uin
   const std::uint32_t slot = state_.acquire_send();
   if (slot == kNoSlot) return Errc::kFull;
   SendRecord& record = state_.sends[slot];
+  record.open_transfer();
   record.kind = SendKind::kReadRequest;
   record.length = args.buffer.size();
   record.region_key = args.region.value;
@@ -78,6 +81,7 @@ Status Outgoing::post_read_answer(const ReadAnswer& answer) {
   const std::uint32_t slot = state_.acquire_send();
   if (slot == kNoSlot) return Errc::kFull;
   SendRecord& record = state_.sends[slot];
+  record.open_transfer();
   record.kind = SendKind::kReadAnswer;
   record.data = answer.data.data();
   record.length = answer.data.size();
@@ -142,7 +146,7 @@ void Outgoing::complete(std::uint32_t slot, Errc code) {
     record.in_bulk = false;
     state_.flow(record.flow).bulk.remove(state_.sends, slot);
   }
-  drop_parked(record);
+  if (record.has_transfer) drop_parked(record);
   release_announced(record);
   if (code == Errc::kOk && record.kind != SendKind::kReadRequest) {
     state_.counters.add(Counter::kMessagesSent);
@@ -154,6 +158,7 @@ void Outgoing::queue_cancel(std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
   ZHINU_ASSERT(record.state == SendState::kEnded);
   if (record.cancel_pending) return;
+  record.open_transfer();
   record.cancel_pending = true;
   Peer& peer = state_.peer(peer_of(record.flow));
   peer.cancels.push_back(state_.sends, slot);

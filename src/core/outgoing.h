@@ -120,6 +120,7 @@ class Outgoing {
   Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
   bool park_lost(Flow& flow, std::uint32_t sent_slot);
   void fill_bulk(Flow& flow, PacketBuilder& builder);
+  static std::uint32_t eager_bytes_of(const SendRecord& record);
   static void describe(const SendRecord& record, wire::Frame& frame);
   void add_eager(std::uint32_t slot, PacketBuilder& builder);
   void add_announce(std::uint32_t slot, PacketBuilder& builder);

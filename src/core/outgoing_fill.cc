@@ -1,5 +1,6 @@
 // What a flow puts into the next packet.
 #include <algorithm>
+#include <limits>
 
 #include "core/outgoing.h"
 
@@ -14,12 +15,9 @@ wire::FrameKind eager_kind(const SendRecord& record) {
   switch (record.kind) {
     case SendKind::kMessage:
       return record.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage;
-    case SendKind::kWrite:
-      return wire::FrameKind::kPut;
-    case SendKind::kReadRequest:
-      return wire::FrameKind::kRead;
-    case SendKind::kReadAnswer:
-      return wire::FrameKind::kReadData;
+    case SendKind::kWrite: return wire::FrameKind::kPut;
+    case SendKind::kReadRequest: return wire::FrameKind::kRead;
+    case SendKind::kReadAnswer: return wire::FrameKind::kReadData;
   }
   return wire::FrameKind::kMessage;
 }
@@ -32,10 +30,6 @@ wire::FrameKind announce_kind(const SendRecord& record) {
                                            : wire::FrameKind::kReadAnnounce;
 }
 
-std::uint32_t eager_overhead(const SendRecord& record) {
-  return wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
-}
-
 std::uint32_t announce_bytes(const SendRecord& record) {
   return wire::kFrameBytes[static_cast<std::size_t>(announce_kind(record))];
 }
@@ -45,12 +39,15 @@ std::uint8_t notify_flags(const SendRecord& record) {
                                    (record.ordered ? wire::kFlagOrdered : 0));
 }
 
-// The payload bytes an eager frame of the record carries.
-std::uint64_t eager_payload(const SendRecord& record) {
-  return record.kind == SendKind::kReadRequest ? 0 : record.length;
-}
-
 }  // namespace
+
+std::uint32_t Outgoing::eager_bytes_of(const SendRecord& record) {
+  const std::uint64_t overhead = wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
+  const std::uint64_t payload = record.kind == SendKind::kReadRequest ? 0 : record.length;
+  // Longer messages never go whole.
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(overhead + payload, std::numeric_limits<std::uint32_t>::max()));
+}
 
 void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
   const std::uint32_t begin = builder.bytes();
@@ -119,8 +116,7 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
         --record.references;
         requeue_for_announce(slot);
       } else if (record.state == SendState::kEager) {
-        const auto bytes = eager_overhead(record) + eager_payload(record);
-        if (!builder.fits_message(bytes) || !builder.fits_number(record.number)) {
+        if (!builder.fits_message(record.eager_bytes) || !builder.fits_number(record.number)) {
           // A message that fits no packet of this path any more must be granted.
           if (!builder.empty() || !builder.fits_number(record.number)) return false;
           --record.references;
@@ -186,8 +182,7 @@ bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
   if (record.kind == SendKind::kReadRequest) return true;
   if (channel.closed || record.announce_queued || record.failure != Errc::kOk) return false;
   const Peer& peer = *state_.peers[peer_of(record.flow).value];
-  return record.length <= peer.session.eager_bytes_max &&
-         eager_overhead(record) + record.length <= packet_room;
+  return record.length <= peer.session.eager_bytes_max && record.eager_bytes <= packet_room;
 }
 
 Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
@@ -208,7 +203,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
     if (number >= flow.outgoing.floor() + NumberWindow::kWindow) return Step::kFlowBlocked;
     if (!builder.fits_number(number)) return Step::kPacketFull;
     if (goes_eager(record, channel, whole_packet)) {
-      const auto bytes = eager_overhead(record) + static_cast<std::uint32_t>(eager_payload(record));
+      const std::uint32_t bytes = record.eager_bytes;
       if (!builder.fits_message(bytes)) return Step::kPacketFull;
       if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
       channel.deficit_bytes -= bytes;
@@ -225,6 +220,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
       if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
       channel.queue.pop_front(state_.sends);
       assign_number(flow, channel, record);
+      record.open_transfer();
       record.state = SendState::kAnnounced;
       --record.references;  // the queue's; the packet takes its own
       add_announce(slot, builder);
@@ -301,12 +297,8 @@ void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
       frame.tag = record.immediate;
       frame.digest = record.behind;
       break;
-    case SendKind::kReadAnswer:
-      frame.offset = record.read_number;
-      return;
-    case SendKind::kReadRequest:
-      frame.token = record.read_slot;
-      break;
+    case SendKind::kReadAnswer: frame.offset = record.read_number; return;
+    case SendKind::kReadRequest: frame.token = record.read_slot; break;
   }
   frame.region_key = record.region_key;
   frame.offset = record.region_offset;
@@ -314,8 +306,7 @@ void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
 
 void Outgoing::add_eager(std::uint32_t slot, PacketBuilder& builder) {
   SendRecord& record = state_.sends[slot];
-  const auto bytes = eager_overhead(record) + eager_payload(record);
-  wire::Frame& frame = builder.add_message(eager_kind(record), record.number, bytes);
+  wire::Frame& frame = builder.add_message(eager_kind(record), record.number, record.eager_bytes);
   describe(record, frame);
   frame.payload = record.data;
   if (record.kind == SendKind::kReadAnswer) frame.token = record.peer_token;

@@ -36,36 +36,47 @@ enum class SendState : std::uint8_t {
   kEnded,      // result decided; waits for the user's poll, for packets or for a cancel frame
 };
 
-struct SendRecord {
+// What every posted send needs: what a small message touches.
+struct SendBase {
   std::uint32_t next = kNoSlot;  // channel queue, or chain of the packet that carries it
   std::uint32_t generation = 0;
   SendKind kind = SendKind::kMessage;
   SendState state = SendState::kFree;
   std::uint8_t order = 0;
-  bool has_number = false;
-  bool has_user = false;         // a completion is owed to the user
-  bool polled = false;           // and was polled
-  bool announce_queued = false;  // refused as eager: must be announced
-  bool in_bulk = false;          // in its flow's bulk list
-  bool cancel_pending = false;   // the peer must learn that the number is void
-  bool announce_acked = false;
-  Errc failure = Errc::kOk;       // read answer: its region was revoked; only this is told
-  bool counts_announced = false;  // counted in its channel's `announced`
-  bool notify = false;
-  bool ordered = false;
+  bool has_number : 1 = false;
+  bool has_user : 1 = false;          // a completion is owed to the user
+  bool polled : 1 = false;            // and was polled
+  bool has_deadline : 1 = false;
+  bool has_transfer : 1 = false;      // the members of SendTransfer mean something
+  bool announce_queued : 1 = false;   // refused as eager: must be announced
+  bool announce_acked : 1 = false;
+  bool counts_announced : 1 = false;  // counted in its channel's `announced`
+  bool in_bulk : 1 = false;           // in its flow's bulk list
+  bool cancel_pending : 1 = false;    // the peer must learn that the number is void
+  bool notify : 1 = false;
+  bool ordered : 1 = false;
   Errc status = Errc::kOk;
+  Errc failure = Errc::kOk;  // read answer: its region was revoked; only this is told
   std::uint16_t communicator = 0;
   std::uint32_t channel = kNoSlot;
   FlowId flow;
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
+  std::uint32_t references = 0;  // queue, packets under way or lost that name this record
+  std::uint32_t done_next = kNoSlot;
+  std::uint32_t eager_bytes = 0;  // of its frame with payload when it goes whole
+};
+
+// What every post sets, and nothing else needs to clear.
+struct SendPayload {
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
-  std::uint64_t number = 0;
-  std::uint32_t references = 0;  // packets under way or lost that name this record
-  std::uint32_t done_next = kNoSlot;
+  std::uint64_t number = 0;  // with has_number
   std::uint64_t user = 0;
-  // Granted messages.
+};
+
+// What announced and one-sided messages need beside it.
+struct SendTransfer {
   std::uint64_t sent = 0;             // next offset that was never sent
   std::uint64_t granted = 0;          // offsets below may be sent
   std::uint64_t acked = 0;            // bytes acknowledged
@@ -73,13 +84,25 @@ struct SendRecord {
   std::uint32_t list_previous = kNoSlot;
   std::uint32_t parked_head = kNoSlot;  // sent packets whose segments wait for a grant
   std::uint32_t read_slot = kNoSlot;    // read request: our receive record
-  // One-sided.
   std::uint64_t region_key = 0;
   std::uint64_t region_offset = 0;
   std::uint32_t immediate = 0;
   std::uint32_t behind = 0;       // ordered write: distance to the one before it, 0 = none
   std::uint32_t peer_token = 0;   // read answer: the reader's record
   std::uint32_t read_number = 0;  // read answer: low bits of the request's number
+};
+
+struct alignas(64) SendRecord : SendBase, SendPayload, SendTransfer {
+  void reset() {
+    const std::uint32_t kept = generation;
+    static_cast<SendBase&>(*this) = SendBase{};
+    generation = kept;
+  }
+  void open_transfer() {
+    if (has_transfer) return;
+    static_cast<SendTransfer&>(*this) = SendTransfer{};
+    has_transfer = true;
+  }
 };
 
 enum class ReceiveKind : std::uint8_t { kReceive, kRead, kIncomingWrite };
@@ -94,49 +117,66 @@ enum class ReceiveState : std::uint8_t {
   kEnded,
 };
 
-struct ReceiveRecord {
+// What every posted receive needs: the one cache line that a small message touches.
+struct ReceiveBase {
   std::uint32_t next = kNoSlot;
   std::uint32_t generation = 0;
   ReceiveKind kind = ReceiveKind::kReceive;
   ReceiveState state = ReceiveState::kFree;
   TrafficClass traffic_class = TrafficClass::kGradient;
-  bool has_user = false;
-  bool grant_dirty = false;   // in its peer's grant list
-  bool in_flow_list = false;  // in its flow's list of messages that want grants
-  bool revoked = false;       // its region is gone: discard, tell the sender when there is room
-  bool stalled = false;       // its sender is silent: does not count against the grant window
-  bool notify = false;
-  bool ordered = false;
-  bool read_number_known = false;  // `number` is that of the read's request
+  bool has_user : 1 = false;
+  bool has_deadline : 1 = false;
+  bool has_transfer : 1 = false;       // the members of ReceiveTransfer mean something
+  bool grant_dirty : 1 = false;        // in its peer's grant list
+  bool in_flow_list : 1 = false;       // in its flow's list of messages that want grants
+  bool revoked : 1 = false;            // its region is gone: discard, tell the sender when it fits
+  bool stalled : 1 = false;            // its sender is silent: not counted in the grant window
+  bool notify : 1 = false;
+  bool ordered : 1 = false;
+  bool read_number_known : 1 = false;  // `number` is that of the read's request
   Errc status = Errc::kOk;
   std::uint16_t communicator = 0;
   PeerId peer;  // posted: wanted source, or none; matched: the source
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
-  std::uint32_t peer_digest = 0;
-  std::byte* buffer = nullptr;
-  std::uint64_t capacity = 0;
-  std::uint64_t user = 0;
-  std::uint64_t bytes = 0;
-  std::uint32_t done_next = kNoSlot;
-  std::uint32_t list_next = kNoSlot;  // posted bucket, flow's incoming list, waiting lists
+  std::uint32_t list_next = kNoSlot;  // posted bucket, waiting lists, results
   std::uint32_t list_previous = kNoSlot;
-  std::uint32_t grant_next = kNoSlot;  // peer's list of grants to send
-  std::uint32_t grant_previous = kNoSlot;
-  // Once matched to a granted message.
+  std::byte* buffer = nullptr;
+  std::uint64_t capacity = 0;  // of the buffer; once ended: the bytes of the result
+  std::uint64_t user = 0;
+};
+static_assert(sizeof(ReceiveBase) <= 64);
+
+// What a granted message, a read or an incoming write needs beside it.
+struct ReceiveTransfer {
   std::uint64_t number = 0;
   std::uint64_t granted = 0;
   std::uint64_t message_bytes = 0;
+  std::uint32_t grant_next = kNoSlot;  // peer's list of grants to send
+  std::uint32_t grant_previous = kNoSlot;
   std::uint32_t sender_token = 0;
   std::uint32_t map_slot = kNoSlot;
   std::uint32_t request_slot = kNoSlot;  // read: its request while that is under way
+  std::uint32_t immediate = 0;
+  std::uint32_t peer_digest = 0;  // with kDigestMismatch
+  std::uint32_t behind = 0;  // ordered: distance to the write whose notification goes first
   SegmentMap map;
   Instant last_arrival;
-  // Incoming write.
   std::uint64_t region_key = 0;
   std::uint64_t region_offset = 0;
-  std::uint32_t immediate = 0;
-  std::uint32_t behind = 0;  // ordered: distance to the write whose notification goes first
+};
+
+struct alignas(64) ReceiveRecord : ReceiveBase, ReceiveTransfer {
+  void reset() {
+    const std::uint32_t kept = generation;
+    static_cast<ReceiveBase&>(*this) = ReceiveBase{};
+    generation = kept;
+  }
+  void open_transfer() {
+    if (has_transfer) return;
+    static_cast<ReceiveTransfer&>(*this) = ReceiveTransfer{};
+    has_transfer = true;
+  }
 };
 
 // What one packet under way carries, so that its loss or arrival can be acted on.

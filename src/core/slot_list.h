@@ -12,7 +12,7 @@
 namespace zhinu::core {
 
 // First in, first out; singly linked through the member `kNext`.
-template <class T, std::uint32_t T::*kNext>
+template <class T, auto kNext>
 struct SlotQueue {
   std::uint32_t head = kNoSlot;
   std::uint32_t tail = kNoSlot;
@@ -77,7 +77,7 @@ struct SlotQueue {
 };
 
 // Doubly linked, so that any slot can leave; through `kNext` and `kPrevious`.
-template <class T, std::uint32_t T::*kNext, std::uint32_t T::*kPrevious>
+template <class T, auto kNext, auto kPrevious>
 struct SlotList {
   std::uint32_t head = kNoSlot;
   std::uint32_t tail = kNoSlot;

@@ -92,8 +92,16 @@ std::uint32_t State::evict_channel() {
 }
 
 std::uint32_t State::channel_of(FlowId flow, std::uint16_t communicator) {
+  Communicator* owner = this->communicator(communicator);
+  if (owner != nullptr && owner->cached_channel != kNoSlot) {
+    const Channel& cached = channels[owner->cached_channel];
+    if (cached.flow == flow && cached.communicator == communicator) return owner->cached_channel;
+  }
   std::uint32_t slot = channel_index.find(channel_key(flow, communicator));
-  if (slot != kNoSlot) return slot;
+  if (slot != kNoSlot) {
+    if (owner != nullptr) owner->cached_channel = slot;
+    return slot;
+  }
   if (pool_fails()) return kNoSlot;
   slot = channels.acquire();
   if (slot == kNoSlot) slot = evict_channel();
@@ -133,7 +141,7 @@ void State::finish(std::uint32_t slot, bool receives_pool) {
   if (done_tail == kNoSlot) {
     done_head = entry;
   } else if ((done_tail & kReceiveBit) != 0) {
-    receives[done_tail & ~kReceiveBit].done_next = entry;
+    receives[done_tail & ~kReceiveBit].list_next = entry;
   } else {
     sends[done_tail].done_next = entry;
   }
@@ -146,7 +154,7 @@ void State::complete_send(std::uint32_t slot, Errc status) {
   ZHINU_ASSERT(record.state != SendState::kFree);
   record.state = SendState::kEnded;
   record.status = status;
-  send_deadlines.remove(slot);
+  if (record.has_deadline) send_deadlines.remove(slot);
   if (record.has_user) {
     finish(slot, false);
   } else {
@@ -159,7 +167,7 @@ void State::try_release_send(std::uint32_t slot) {
   if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
   if (record.has_user && !record.polled) return;
   ZHINU_ASSERT(!record.in_bulk);
-  ZHINU_ASSERT(record.parked_head == kNoSlot);
+  ZHINU_ASSERT(!record.has_transfer || record.parked_head == kNoSlot);
   record.state = SendState::kFree;
   sends.release(slot);
 }
@@ -170,8 +178,9 @@ void State::complete_receive(std::uint32_t slot, Errc status, std::uint64_t byte
   ZHINU_ASSERT(record.state != ReceiveState::kFree);
   record.state = ReceiveState::kEnded;
   record.status = status;
-  record.bytes = bytes;
-  receive_deadlines.remove(slot);
+  record.capacity = bytes;
+  record.list_next = kNoSlot;
+  if (record.has_deadline) receive_deadlines.remove(slot);
   if (record.has_user) {
     finish(slot, true);
   } else {
@@ -190,17 +199,18 @@ std::size_t State::poll_completions(std::span<Completion> out) {
     if ((entry & kReceiveBit) != 0) {
       const std::uint32_t slot = entry & ~kReceiveBit;
       ReceiveRecord& record = receives[slot];
-      done_head = record.done_next;
+      done_head = record.list_next;
       completion.operation = {slot, record.generation, true};
       completion.kind =
           record.kind == ReceiveKind::kRead ? OperationKind::kRead : OperationKind::kReceive;
       completion.status = record.status;
       completion.user = record.user;
-      completion.bytes = record.bytes;
+      completion.bytes = record.capacity;
       completion.peer = record.peer;
       completion.tag = record.tag;
       completion.own_digest = record.digest;
-      completion.peer_digest = record.peer_digest;
+      completion.peer_digest =
+          record.status == Errc::kDigestMismatch ? record.peer_digest : record.digest;
       record.state = ReceiveState::kFree;
       receives.release(slot);
     } else {

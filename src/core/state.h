@@ -39,8 +39,16 @@ class State {
   }
 
   // Pools that answer as full when misbehaving. kNoSlot when full.
-  std::uint32_t acquire_send() { return pool_fails() ? kNoSlot : sends.acquire(); }
-  std::uint32_t acquire_receive() { return pool_fails() ? kNoSlot : receives.acquire(); }
+  std::uint32_t acquire_send() {
+    const std::uint32_t slot = pool_fails() ? kNoSlot : sends.acquire_raw();
+    if (slot != kNoSlot) sends[slot].reset();
+    return slot;
+  }
+  std::uint32_t acquire_receive() {
+    const std::uint32_t slot = pool_fails() ? kNoSlot : receives.acquire_raw();
+    if (slot != kNoSlot) receives[slot].reset();
+    return slot;
+  }
   std::uint32_t acquire_unexpected(bool announced);
   void release_unexpected(std::uint32_t slot);
 

@@ -29,6 +29,7 @@ std::uint64_t Transfers::pending(const ReceiveRecord& record) const {
 void Transfers::start(Instant now, std::uint32_t slot, FlowId flow, std::uint64_t number,
                       std::uint32_t token, std::uint64_t bytes) {
   ReceiveRecord& record = state_.receives[slot];
+  record.open_transfer();
   record.state = ReceiveState::kMatched;
   record.peer = peer_of(flow);
   record.traffic_class = class_of(flow);
@@ -357,9 +358,8 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   return true;
 }
 
-void Transfers::forget_refusal(FlowId flow, std::uint64_t number) {
+void Transfers::remove_refusal(FlowId flow, std::uint64_t number) {
   Peer& peer = state_.peer(peer_of(flow));
-  if (peer.refusal_count == 0) return;
   std::uint32_t previous = kNoSlot;
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {
     const Refusal& refusal = state_.refusals[slot];

@@ -49,12 +49,15 @@ class Transfers {
   // Remembers that `number` was not taken, and why. False when there is no room.
   bool refuse(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code);
   // The message came in after all: a refusal on its way would be a lie.
-  void forget_refusal(FlowId flow, std::uint64_t number);
+  void forget_refusal(FlowId flow, std::uint64_t number) {
+    if (state_.peer(peer_of(flow)).refusal_count > 0) remove_refusal(flow, number);
+  }
 
   Instant timeout() const { return stall_check_at_; }
   void handle_timeout(Instant now);
 
  private:
+  void remove_refusal(FlowId flow, std::uint64_t number);
   void begin(Instant now, std::uint32_t slot);
   void pump(Instant now);
   bool grant_one(Instant now, FlowId flow);
