@@ -15,14 +15,11 @@ constexpr std::size_t kTagAt = wire::kHandshakeBytes - wire::kTagBytes;
 Tag tag_of(const Identity& identity, ByteSpan tagged) {
   Tag tag;
   switch (identity.seal) {
-    case SealMode::kNone:
-      break;
+    case SealMode::kNone: break;
     case SealMode::kCrc32c:
       store_le(tag.bytes.data(), crc32c(best_crc32c_kernel(), 0, tagged));
       break;
-    case SealMode::kGmac:
-      tag = handshake_tag(identity.job_key, tagged);
-      break;
+    case SealMode::kGmac: tag = handshake_tag(identity.job_key, tagged); break;
   }
   return tag;
 }
