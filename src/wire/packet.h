@@ -34,10 +34,10 @@ inline constexpr std::size_t kPacketBytesMax = 65'507;  // one UDP datagram
 inline constexpr std::size_t kFramesMax = 128;          // frames in one packet
 inline constexpr std::size_t kAckRangesMax = 64;        // ranges in one packet, all ACK frames
 inline constexpr std::size_t kAckRangesPerFrameMax = 32;
-inline constexpr std::size_t kSegmentUnitBytes = 128;   // segments are multiples, but a last one
-inline constexpr std::uint32_t kMessageDeltaMax = 255;  // number minus Header::message_base
-inline constexpr std::uint32_t kDigestMax = 0xff'ffff;  // 24 bits, but in an abort frame
-inline constexpr std::uint32_t kDigestTagMax = 0xffff;  // tag of a kMessageDigest frame
+inline constexpr std::size_t kSegmentUnitBytes = 128;    // segments are multiples, but a last one
+inline constexpr std::uint32_t kMessageDeltaMax = 255;   // number minus Header::message_base
+inline constexpr std::uint32_t kDigestMax = 0xff'ffff;   // 24 bits, but in an abort frame
+inline constexpr std::uint32_t kDigestTagMax = 0xffff;   // tag of a kMessageDigest frame
 inline constexpr std::size_t kPayloadBytesMax = 65'535;  // of one frame, by its length field
 
 // The wire value of each frame; never reuse one.

@@ -25,16 +25,11 @@ constexpr std::size_t index_of(TrafficClass traffic_class) {
 // A short lower-case name, as options and tables print it.
 constexpr const char* name_of(TrafficClass traffic_class) {
   switch (traffic_class) {
-    case TrafficClass::kControl:
-      return "control";
-    case TrafficClass::kInternal:
-      return "internal";
-    case TrafficClass::kGradient:
-      return "gradient";
-    case TrafficClass::kWeights:
-      return "weights";
-    case TrafficClass::kDataset:
-      return "dataset";
+    case TrafficClass::kControl: return "control";
+    case TrafficClass::kInternal: return "internal";
+    case TrafficClass::kGradient: return "gradient";
+    case TrafficClass::kWeights: return "weights";
+    case TrafficClass::kDataset: return "dataset";
   }
   return "unknown";
 }
