@@ -23,7 +23,9 @@ constexpr Duration kRtt = microseconds(20);
 class Net {
  public:
   explicit Net(std::vector<std::uint8_t> groups, std::uint64_t seed = 1)
-      : table_({}, kRtt, 64 * 1024, PathTable::kPathsMax, seed), cut_(groups.size()) {
+      : table_({}, kRtt, 64 * 1024, PathTable::kPathsMax, seed),
+        cut_(groups.size()),
+        lost_(groups.size()) {
     for (const std::uint8_t group : groups) {
       PathConfig config;
       config.group = group;
@@ -119,7 +121,10 @@ class Net {
     return next;
   }
   void transmit(Message message) {
-    if (cut_[message.path]) return;
+    if (cut_[message.path]) {
+      if (!message.is_probe) ++lost_[message.path];
+      return;
+    }
     if (peer_sleeps_) return asleep_.push_back(message);
     answer(message);
   }
@@ -139,15 +144,25 @@ class Net {
       } else if (table_.in_flight_bytes(message.path) >= kPacket) {
         table_.on_ack(now_, message.path, kPacket, 1, message.sent_at, {}, 0);
       }
+      find_losses(message.path);
       settle();
     }
+  }
+  // The path answers: what it did not answer is lost.
+  void find_losses(std::uint8_t path) {
+    std::uint32_t& lost = lost_[path];
+    if (std::exchange(lost, 0) == 0 || table_.in_flight_bytes(path) == 0) return;
+    const auto bytes = static_cast<std::uint32_t>(table_.in_flight_bytes(path));
+    table_.on_lost(now_, path, bytes, bytes / kPacket);
   }
   // The owner's part: reports, flushes, sends probes.
   void settle() {
     while (const auto transition = table_.poll_transition()) {
       story_.push_back(std::to_string(int{transition->path}) + ": " + name_of(transition->from) +
                        " -> " + name_of(transition->to));
-      if (transition->to == PathState::kDead) table_.on_flushed(transition->path);
+      if (transition->to != PathState::kDead) continue;
+      table_.on_flushed(transition->path);
+      lost_[transition->path] = 0;
     }
     while (const auto probe = table_.poll_probe(now_)) {
       probes_.push_back(*probe);
@@ -159,6 +174,7 @@ class Net {
   PathTable table_;
   Instant now_ = Instant{} + seconds(1);
   std::vector<bool> cut_;
+  std::vector<std::uint32_t> lost_;  // packets that a cut path swallowed, not yet found out
   bool peer_sleeps_ = false;
   std::vector<Message> on_the_way_;
   std::vector<Message> asleep_;
