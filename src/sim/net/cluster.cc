@@ -195,7 +195,10 @@ void Cluster::call_at(Instant at, std::uint64_t value) {
 }
 
 bool Cluster::step() {
-  drain_touched();
+  if (!touched_.empty()) {
+    drain_touched();
+    return true;
+  }
   if (queue_.empty()) return false;
   const Event event = queue_.pop();
   ZHINU_ASSERT(event.at >= now_);

@@ -105,12 +105,12 @@ class Cluster {
   // on_timer(value) at `at`, but not before now.
   void call_at(Instant at, std::uint64_t value);
 
-  // Lets the next event happen; false if there is none.
+  // Drains who was touched, else lets the next event happen; false if there is neither.
   bool step();
   // Lets everything up to `end` happen; the time is `end` afterwards.
   void run_until(Instant end);
-  // When the next event happens; never() without one.
-  Instant next_at() const { return queue_.next_at(); }
+  // When step() has something to do; never() without anything.
+  Instant next_at() const { return touched_.empty() ? queue_.next_at() : now_; }
 
   void set_hook(DatagramHook* hook) { hook_ = hook; }
   TraceHash& hash() { return hash_; }
