@@ -129,6 +129,9 @@ Result<Operation> Endpoint::write(Instant, const WriteArgs& args) {
       !fit.ok()) {
     return fit.error();
   }
+  if (const Status fit = Impl::check_range(args.offset, args.data.size()); !fit.ok()) {
+    return fit.error();
+  }
   const auto slot = impl_->outgoing.post_write(args);
   if (!slot.ok()) return slot.error();
   return impl_->send_handle(args.deadline, slot.value());
@@ -137,6 +140,9 @@ Result<Operation> Endpoint::write(Instant, const WriteArgs& args) {
 Result<Operation> Endpoint::read(Instant, const ReadArgs& args) {
   if (const Status fit = impl_->check_post(args.peer, args.traffic_class, args.communicator);
       !fit.ok()) {
+    return fit.error();
+  }
+  if (const Status fit = Impl::check_range(args.offset, args.buffer.size()); !fit.ok()) {
     return fit.error();
   }
   const auto slot = impl_->incoming.post_read(args);

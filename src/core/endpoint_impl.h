@@ -46,6 +46,10 @@ class Endpoint::Impl {
     const bool fits = digest == 0 || (digest <= 0xffffff && tag <= 0xffff);
     return fits ? Errc::kOk : Errc::kInvalidArgument;
   }
+  // The last byte of a region has a 64-bit offset.
+  static Status check_range(std::uint64_t offset, std::uint64_t length) {
+    return length <= ~offset ? Errc::kOk : Errc::kInvalidArgument;
+  }
   Operation send_handle(Instant deadline, std::uint32_t slot) {
     if (deadline != Instant::never()) {
       state.sends[slot].has_deadline = true;

@@ -51,10 +51,11 @@ void Endpoint::Impl::run_peer_timers(Instant now, Peer& peer) {
   if (peer.credit_probe_at <= now) outgoing.check_credit_probes(now, peer);
   for (std::size_t i = 1; i < kTrafficClasses; ++i) {
     const auto traffic_class = static_cast<TrafficClass>(i);
-    const Flow& flow = peer.flow(traffic_class);
-    if (flow.pace_resends && flow.resend_at <= now) {
-      outgoing.activate(flow_id(peer.id, traffic_class));
-    }
+    Flow& flow = peer.flow(traffic_class);
+    if (!flow.resend_waits || now < flow.resend_at) continue;
+    // What else it may wait for, room in the window, comes with an ACK and not in time.
+    flow.resend_waits = false;
+    outgoing.activate(flow_id(peer.id, traffic_class));
   }
   if (peer.ack_due_at <= now || peer.paths.probe_due()) state.want_control(peer);
 }
@@ -94,7 +95,7 @@ Instant Endpoint::Impl::peer_timer(const Peer& peer) const {
   at = std::min(
       {at, peer.paths.timeout(), recovery.timeout(peer), peer.credit_probe_at, peer.ack_due_at});
   for (const Flow& flow : peer.flows) {
-    if (flow.pace_resends && !flow.lost.empty() && !flow.in_ring) at = std::min(at, flow.resend_at);
+    if (flow.resend_waits) at = std::min(at, flow.resend_at);
   }
   return at;
 }

@@ -75,6 +75,7 @@ void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) 
 bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
   while (!flow.lost.empty()) {
     if (flow.pace_resends && now < flow.resend_at) {
+      flow.resend_waits = true;
       state_.touch_timer(state_.peer(peer_of(id)));
       return true;  // other work may go meanwhile
     }

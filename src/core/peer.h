@@ -38,6 +38,7 @@ struct Flow {
     window = Window(options);
     next_number = 0;
     pace_resends = false;
+    resend_waits = false;
     cached_receive = kNoSlot;
     has_ordered = false;
     small_streak = 0;
@@ -50,6 +51,7 @@ struct Flow {
   SentQueue lost;     // packets whose contents must be sent again
   Instant resend_at;  // pace of what a dead path left behind
   bool pace_resends = false;
+  bool resend_waits = false;                         // for `resend_at`, and for nothing else
   SlotQueue<Channel, &Channel::ring_next> channels;  // with something queued
   SendBulkList bulk;                                 // granted messages with bytes to send
   UnexpectedList parked;                             // messages that wait for an earlier one
