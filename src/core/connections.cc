@@ -164,6 +164,7 @@ Status Connections::handle_answer(Instant now, const wire::HandshakePacket& pack
   auto result = peer->initiator->handle(now, packet);
   state_.touch_timer(*peer);
   if (!result.ok()) return result.error();
+  peer->hello_unanswered = false;
   if (!result.value().has_value()) return {};
   if (peer->next_session.has_value()) {
     forget_connection(peer->next_session->local_connection);
@@ -304,12 +305,16 @@ bool Connections::poll_transmit(Instant now, Transmit& out) {
     const auto hello = peer.initiator->poll_transmit(now);
     state_.touch_timer(peer);
     if (!hello.has_value()) continue;
-    // Each repeat tries the next path: the first one may be dead.
+    // A repeat tries the next path: the last one may be dead. What follows an answer stays
+    // on the path of that answer, as a cookie is bound to the address that it was given to.
+    if (peer.hello_unanswered) {
+      peer.hello_path = static_cast<std::uint8_t>(
+          peer.hello_path + 1U < peer.paths.size() ? peer.hello_path + 1 : 0);
+    }
+    peer.hello_unanswered = true;
     const PathConfig& path = peer.paths.config(peer.hello_path);
     out.route =
         Route{peer.id, path.remote, path.key, path.nic, peer.hello_path, TrafficClass::kControl};
-    peer.hello_path = static_cast<std::uint8_t>(
-        peer.hello_path + 1U < peer.paths.size() ? peer.hello_path + 1 : 0);
     out.packet = nullptr;
     out.handshake = *hello;
     return true;

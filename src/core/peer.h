@@ -109,7 +109,8 @@ struct Peer {
 
   std::optional<Initiator> initiator;
   std::uint64_t attempt_connection = 0;  // id of the initiator's attempt; 0 = none
-  std::uint8_t hello_path = 0;           // next path to say hello on
+  std::uint8_t hello_path = 0;           // path of the last hello
+  bool hello_unanswered = false;
   bool hello_due = false;
   Established session;  // valid while kUp
   bool had_session = false;
