@@ -589,9 +589,17 @@ TEST(PathHealth, hurry__good_and_dead_paths_are_left_alone) {
   EXPECT_EQ(good.state(), PathState::kGood);
   EXPECT_FALSE(good.health.probe_due());
   Path dead;
-  dead.die();
+  dead.suspect();
+  for (int i = 0; i < 3; ++i) {
+    dead.wait(dead.health.deadline(dead.view) - dead.now);
+    dead.probe();
+  }
+  dead.witness();
+  dead.wait(milliseconds(1));
+  ASSERT_EQ(dead.state(), PathState::kDead);
   dead.health.hurry(dead.now, true, dead.view);
   EXPECT_EQ(dead.state(), PathState::kDead);
+  EXPECT_FALSE(dead.health.probe_due());
 }
 
 // A changed address.

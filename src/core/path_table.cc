@@ -225,7 +225,9 @@ Duration PathTable::rtt_variation(std::uint8_t path) const { return at(path).rtt
 Duration PathTable::min_rtt(std::uint8_t path) const { return at(path).rtt.min(); }
 
 Duration PathTable::loss_delay(std::uint8_t path) const {
-  return std::max(rtt_or_initial(at(path)) / 4, kReorderFloor);
+  const Path& entry = at(path);
+  const Duration rtt = rtt_or_initial(entry);
+  return rtt + std::max({rtt / 4, entry.rtt.variation(), kReorderFloor});
 }
 
 Duration PathTable::probe_timeout(std::uint8_t path, Duration peer_ack_delay) const {

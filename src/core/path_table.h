@@ -107,6 +107,7 @@ class PathTable {
   // back where it was; dead is always reported, as it ends only with on_flushed().
   std::optional<PathProbe> poll_probe(Instant now);
   bool probe_due() const { return probe_due_ != 0; }
+  bool transition_due() const { return changed_ != 0; }
   std::optional<PathTransition> poll_transition();
   // Not later than the earliest instant at which handle_timeout has something to do.
   // May be earlier: an ACK makes deadlines void, and looking for the next is left to
@@ -124,7 +125,8 @@ class PathTable {
   // Smallest smoothed RTT of good paths, else initial_rtt. Like the medians below it is
   // computed at an ACK when it is older than half an RTT.
   Duration best_rtt() const { return best_rtt_; }
-  // Loss detection by time: a packet is lost this long after a later one was acknowledged.
+  // Loss detection by time: when a later packet of the path was acknowledged, one that
+  // left this long ago is lost. The RTT and some room for reordering.
   Duration loss_delay(std::uint8_t path) const;
   // Probe time-out: smoothed + 4 variations + the peer's ACK delay. The caller doubles it
   // per round without an answer, up to `probe_timeout_max`.

@@ -408,13 +408,28 @@ TEST(PathTable, probe_timeout__steady_path_has_a_floor) {
   EXPECT_EQ(f.table.probe_timeout(0, {}), microseconds(180));
 }
 
-TEST(PathTable, loss_delay__quarter_of_the_rtt_with_a_floor) {
-  Fixture f(2);
-  EXPECT_EQ(f.table.loss_delay(0), kInitialRtt / 4);
+TEST(PathTable, loss_delay__rtt_and_room_for_reordering) {
+  Fixture f(1);
+  EXPECT_EQ(f.table.loss_delay(0), kInitialRtt + kInitialRtt / 4);
   f.exchange(0, at_us(0), microseconds(400));
-  EXPECT_EQ(f.table.loss_delay(0), microseconds(100));
-  f.exchange(1, at_us(0), microseconds(12));
-  EXPECT_EQ(f.table.loss_delay(1), microseconds(20));
+  EXPECT_EQ(f.table.loss_delay(0), microseconds(400 + 200)) << "the first variation is half";
+  for (int i = 1; i < 100; ++i) f.exchange(0, at_us(1'000 * i), microseconds(400));
+  EXPECT_EQ(f.table.loss_delay(0), microseconds(400 + 100));
+}
+
+TEST(PathTable, loss_delay__short_path_has_a_floor) {
+  Fixture f(1);
+  for (int i = 0; i < 100; ++i) f.exchange(0, at_us(1'000 * i), microseconds(12));
+  EXPECT_EQ(f.table.loss_delay(0), microseconds(12 + 20));
+}
+
+TEST(PathTable, best__stays_among_equals) {
+  Fixture f(3);
+  f.exchange(1, at_us(0), microseconds(100));
+  ASSERT_EQ(f.table.best(), 1);
+  f.exchange(0, at_us(1'000), microseconds(100));
+  f.exchange(2, at_us(2'000), microseconds(100));
+  EXPECT_EQ(f.table.best(), 1) << "ACKs do not hop from path to path";
 }
 
 TEST(PathTable, best_rtt__smallest_of_the_good_paths) {

@@ -116,9 +116,10 @@ TEST(PathWeight, value__largest_base_does_not_overflow) {
 TEST(PathWeight, begin_ramp__eight_steps) {
   PathWeight weight(256);
   weight.begin_ramp(at_us(0), kStep);
+  weight.on_acked(at_us(99), 1, kStep);
   EXPECT_EQ(weight.value(), 32U);
   std::vector<std::uint16_t> steps;
-  for (std::int64_t us = 0; us <= 1'000; us += 10) {
+  for (std::int64_t us = 100; us <= 1'000; us += 10) {
     const std::uint16_t before = weight.value();
     weight.on_acked(at_us(us), 1, kStep);
     if (weight.value() != before) steps.push_back(weight.value());

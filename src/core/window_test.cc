@@ -113,6 +113,24 @@ TEST(Window, on_acked__long_calm_grows_by_a_quarter) {
   EXPECT_EQ(flow.round(kCalm), 8 * 1'024);
 }
 
+TEST(Window, on_congestion__begins_the_calm_rounds_anew) {
+  Flow flow;
+  flow.leave_slow_start();
+  for (int i = 0; i < 5; ++i) flow.round(kCalm);
+  flow.window.on_congestion(flow.now + kRtt, kRtt);
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(flow.round(kCalm), 8 * 1'024) << i;
+  EXPECT_GT(flow.round(kCalm), 8 * 1'024);
+}
+
+TEST(Window, on_acked__cut_begins_the_calm_rounds_anew) {
+  Flow flow;
+  flow.leave_slow_start();
+  for (int i = 0; i < 5; ++i) flow.round(kCalm);
+  flow.round(2 * kTarget);
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(flow.round(kCalm), 8 * 1'024) << i;
+  EXPECT_GT(flow.round(kCalm), 8 * 1'024);
+}
+
 TEST(Window, on_acked__never_grows_when_it_was_not_the_limit) {
   Flow flow;
   for (int i = 0; i < 100; ++i) {
