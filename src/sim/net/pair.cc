@@ -36,11 +36,20 @@ Pair::Pair(const PairOptions& options)
     : options_(options), cluster_(cluster_options(options), *this) {
   set_latency(options.latency);
   cluster_.set_hook(this);
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    cluster_.start(side);
-    const Status created = endpoint(side).create_communicator(kCommunicator);
-    ZHINU_ASSERT(created.ok());
-  }
+  for (std::uint32_t side = 0; side < 2; ++side) start(side);
+}
+
+void Pair::start(std::uint32_t side) {
+  cluster_.start(side);
+  const Status created = endpoint(side).create_communicator(kCommunicator);
+  ZHINU_ASSERT(created.ok());
+}
+
+void Pair::start_again(std::uint32_t side) {
+  completions_[side].clear();
+  events_[side].clear();
+  start(side);
+  cluster_.connect(side, 1 - side, paths_of(side));
 }
 
 bool Pair::connect(Duration limit) {

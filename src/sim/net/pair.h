@@ -50,6 +50,10 @@ class Pair : private Owner, private DatagramHook {
   // are not within `limit`. Communicator 1 exists on both sides afterwards.
   bool connect(Duration limit = seconds(5));
 
+  // After cluster().stop(side): a new endpoint at the same address, with communicator 1,
+  // that says hello. What the old one said is forgotten.
+  void start_again(std::uint32_t side);
+
   Cluster& cluster() { return cluster_; }
   core::Endpoint& endpoint(std::uint32_t side) { return cluster_.endpoint(side); }
   core::PeerId peer(std::uint32_t side) const { return cluster_.peer(side, 1 - side); }
@@ -101,6 +105,7 @@ class Pair : private Owner, private DatagramHook {
   void on_timer(std::uint64_t /*value*/) override {}
   std::uint32_t on_datagram(std::uint32_t node, const core::Transmit& transmit,
                             MutableByteSpan bytes) override;
+  void start(std::uint32_t side);
   std::vector<core::PathConfig> paths_of(std::uint32_t side);
 
   PairOptions options_;
