@@ -31,7 +31,7 @@ bool Assembler::control_due(Instant now, const Peer& peer) const {
   if (peer.close_code.has_value()) return true;
   if (peer.state != PeerState::kUp) return false;
   if (!peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty()) return true;
-  if (peer.refusals_due || peer.probe_answer_count > 0 || peer.aborts_due > 0) return true;
+  if (peer.refusals_due || peer.probe_answer_count > 0 || peer.aborts_due) return true;
   return peer.ack_due_at <= now;
 }
 
@@ -287,14 +287,14 @@ void Assembler::add_credits(Peer& peer, PacketBuilder& builder) {
 
 void Assembler::add_aborts(Peer& peer, PacketBuilder& builder) {
   constexpr std::size_t bytes = bytes_of(wire::FrameKind::kAbort);
+  if (!peer.aborts_due) return;
   const std::size_t word = peer.id.value / 64;
   const std::uint64_t bit = 1ULL << (peer.id.value % 64);
-  for (Communicator* communicator = state_.aborted_head;
-       communicator != nullptr && peer.aborts_due > 0 && builder.fits(bytes);
+  for (Communicator* communicator = state_.aborted_head; communicator != nullptr;
        communicator = communicator->aborted_next) {
     if (((communicator->abort_told[word] | communicator->abort_sent[word]) & bit) != 0) continue;
+    if (!builder.fits(bytes)) return;
     communicator->abort_sent[word] |= bit;
-    --peer.aborts_due;
     wire::Frame& frame = builder.add(wire::FrameKind::kAbort, bytes);
     frame.communicator = communicator->id.value;
     frame.code = communicator->abort_code;
@@ -304,6 +304,7 @@ void Assembler::add_aborts(Peer& peer, PacketBuilder& builder) {
     frame.number = communicator->abort_other_digest;
     builder.add_item(SentKind::kAbort, communicator->id.value);
   }
+  peer.aborts_due = false;
 }
 
 void Assembler::add_probe_answers(Peer& peer, PacketBuilder& builder) {

@@ -24,6 +24,9 @@ HandshakeContext context_of(const State& state) {
 }
 
 constexpr std::uint8_t kCloseRepeats = 3;
+// A session that the peer did not confirm for this many of its longest HELLO intervals has
+// failed: its HELLO is answered then.
+constexpr std::int64_t kConfirmHellos = 2;
 
 }  // namespace
 
@@ -107,6 +110,15 @@ Status Connections::handle_handshake(Instant now, const Arrival& arrival, ByteSp
   return status;
 }
 
+// Two HELLOs crossed: the lower rank's goes on, and the peer will answer ours, or has
+// answered it and waits for our first packet.
+bool Connections::crossed(Instant now, const Peer& peer, const wire::HandshakePacket& hello) const {
+  if (peer.state == PeerState::kConnecting) return peer.initiator.has_value();
+  return peer.state == PeerState::kUp && !peer.confirmed &&
+         peer.session.incarnation == hello.incarnation &&
+         now < peer.session_at + kConfirmHellos * state_.options.hello_interval_max;
+}
+
 void Connections::push_answer(const Arrival& arrival, const wire::HandshakePacket& packet) {
   if (answer_count_ == kAnswersMax) return state_.counters.add(Counter::kDropNoRoom);
   Answer& answer = answers_[(answer_head_ + answer_count_) % kAnswersMax];
@@ -141,9 +153,7 @@ Status Connections::handle_hello(Instant now, const Arrival& arrival,
       push_answer(arrival, responder_.refusal(hello, Errc::kUnknownPeer));
       return Errc::kUnknownPeer;
     }
-    // Two HELLOs crossed: the lower rank's goes on, and the peer will answer ours.
-    const bool crossed = peer->state == PeerState::kConnecting && peer->initiator.has_value();
-    if (crossed && state_.identity.rank < peer->rank) return {};
+    if (state_.identity.rank < peer->rank && crossed(now, *peer, hello)) return {};
     if (peer->next_session.has_value()) forget_connection(peer->next_session->local_connection);
     by_connection_.insert(connection, peer->id.value);
     peer->next_session = std::move(answer.established);
@@ -201,6 +211,18 @@ void Connections::renew_paths(Peer& peer) {
   peer.paths = std::move(renewed);
 }
 
+// In a new session the peer must hear of every abort, whatever it heard in the last one.
+void Connections::repeat_aborts(Peer& peer) {
+  const std::size_t word = peer.id.value / 64;
+  const std::uint64_t others = ~(1ULL << (peer.id.value % 64));
+  for (Communicator* communicator = state_.aborted_head; communicator != nullptr;
+       communicator = communicator->aborted_next) {
+    communicator->abort_told[word] &= others;
+    communicator->abort_sent[word] &= others;
+    peer.aborts_due = true;
+  }
+}
+
 // The session becomes the peer's current one.
 void Connections::install(Instant now, Peer& peer, Established session) {
   if (peer.state == PeerState::kUp) {
@@ -216,9 +238,12 @@ void Connections::install(Instant now, Peer& peer, Established session) {
   peer.in_paths = std::make_unique<InPath[]>(peer.in_path_count);
   peer.ack_mask = 0;
   peer.state = PeerState::kUp;
+  peer.session_at = now;
+  peer.confirmed = false;
   peer.owed_since = Instant::never();
   peer.silent_told = false;
   peer.close_code.reset();
+  repeat_aborts(peer);
   Event event;
   event.kind = EventKind::kPeerUp;
   event.at = now;
@@ -249,11 +274,6 @@ void Connections::close_peer(Instant now, Peer& peer, Errc code) {
 
 void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
   recovery_.forget(peer);
-  while (!peer.cancels.empty()) {
-    const std::uint32_t slot = peer.cancels.pop_front(state_.sends);
-    state_.sends[slot].cancel_pending = false;
-    state_.try_release_send(slot);
-  }
   incoming_.drop_unexpected_of(peer.id);
   for (std::uint32_t slot = 0; slot < state_.receives.capacity(); ++slot) {
     ReceiveRecord& record = state_.receives[slot];
@@ -266,6 +286,13 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
     }
   }
   outgoing_.drop_peer(peer, code);
+  // Last, as reads that end here cancel their requests. Sent in the next session, a cancel
+  // would void a number of that session.
+  while (!peer.cancels.empty()) {
+    const std::uint32_t slot = peer.cancels.pop_front(state_.sends);
+    state_.sends[slot].cancel_pending = false;
+    state_.try_release_send(slot);
+  }
   while (!peer.credits.empty()) {
     state_.channels[peer.credits.pop_front(state_.channels)].in_credit_queue = false;
   }
@@ -273,7 +300,7 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
   for (Flow& flow : peer.flows) flow.restart(state_.options.window);
   peer.ack_mask = 0;
   peer.probe_answer_count = 0;
-  peer.aborts_due = 0;
+  peer.aborts_due = false;
   peer.welcome_for = 0;
   peer.credit_probe_at = Instant::never();
   Event event;

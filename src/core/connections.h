@@ -55,7 +55,9 @@ class Connections {
   std::uint64_t fresh_connection();
   void start_hello(Instant now, Peer& peer);
   void renew_paths(Peer& peer);
+  void repeat_aborts(Peer& peer);
   void install(Instant now, Peer& peer, Established session);
+  bool crossed(Instant now, const Peer& peer, const wire::HandshakePacket& hello) const;
   void push_answer(const Arrival& arrival, const wire::HandshakePacket& packet);
   Status handle_hello(Instant now, const Arrival& arrival, const wire::HandshakePacket& hello);
   Status handle_answer(Instant now, const wire::HandshakePacket& packet);

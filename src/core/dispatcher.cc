@@ -114,6 +114,7 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
 // A genuine packet: the peer lives, and its address is where it came from.
 void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arrival) {
   peer.last_heard = now;
+  peer.confirmed = true;
   peer.silent_told = false;
   peer.owed_since = peer.eliciting > 0 ? now : Instant::never();
   if (!path.from_known) {
@@ -240,8 +241,8 @@ Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {
     return Taken::kYes;
   }
   if (refused_.count == refused_.entries.size()) return Taken::kBad;
-  refused_.entries[refused_.count++] = {frame.traffic_class, static_cast<std::uint32_t>(frame.number),
-                                      frame.code};
+  refused_.entries[refused_.count++] = {frame.traffic_class,
+                                        static_cast<std::uint32_t>(frame.number), frame.code};
   return Taken::kYes;
 }
 

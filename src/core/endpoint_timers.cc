@@ -168,7 +168,7 @@ void Endpoint::Impl::abort(Instant now, const AbortRequest& request) {
   end_all_of(now, *communicator, Errc::kAborted);
   for (const auto& peer : state.peers) {
     if (peer->state == PeerState::kClosed) continue;
-    ++peer->aborts_due;
+    peer->aborts_due = true;
     state.want_control(*peer);
   }
 }

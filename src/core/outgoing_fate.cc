@@ -178,6 +178,9 @@ void Outgoing::forget_packet(std::uint32_t sent_slot) {
     } else if (item.kind == SentKind::kSegment || item.kind == SentKind::kAnnounce) {
       --state_.sends[slot].references;
       state_.try_release_send(slot);
+    } else if (item.kind == SentKind::kCancel) {
+      state_.sends[slot].cancel_pending = false;
+      state_.try_release_send(slot);
     }
   }
   state_.sent_packets.release(sent_slot);

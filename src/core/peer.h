@@ -112,7 +112,9 @@ struct Peer {
   std::uint8_t hello_path = 0;           // path of the last hello
   bool hello_unanswered = false;
   bool hello_due = false;
-  Established session;  // valid while kUp
+  Established session;     // valid while kUp
+  Instant session_at;      // when it began here
+  bool confirmed = false;  // the peer was heard in it
   bool had_session = false;
   std::optional<Established> next_session;  // a restarted peer, until its first sealed packet
   wire::HandshakePacket welcome;            // last WELCOME, repeated for a repeated HELLO
@@ -128,7 +130,7 @@ struct Peer {
   std::uint32_t refusal_sequence = 0;  // given to the next one
   std::uint32_t refusals_sent_to = 0;  // sequences below were sent at least once
   bool refusals_due = false;           // newest ones were not sent yet, or were lost
-  std::uint32_t aborts_due = 0;        // aborted communicators this peer must hear of
+  bool aborts_due = false;             // some aborted communicator, of which it must hear
   struct ProbeAnswer {
     std::uint64_t challenge = 0;
     std::uint8_t path = 0;

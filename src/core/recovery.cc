@@ -51,6 +51,7 @@ bool Recovery::on_ack(Instant now, Peer& peer, const wire::Frame& frame,
   AckedTotals totals;
   std::optional<Instant> newest_sent_at;
   if (!take_acked(peer, path, ranges, refused, totals, newest_sent_at)) return false;
+  if (peer.eliciting == 0) peer.owed_since = Instant::never();
   if (!flight.any_acked || largest > flight.largest_acked) {
     flight.any_acked = true;
     flight.largest_acked = largest;
@@ -162,7 +163,7 @@ void Recovery::on_control_lost(Peer& peer, const SentItem& item) {
       Communicator* communicator = state_.communicator(static_cast<std::uint16_t>(item.slot));
       if (communicator == nullptr || !communicator->aborted) return;
       communicator->abort_sent[peer.id.value / 64] &= ~(1ULL << (peer.id.value % 64));
-      ++peer.aborts_due;
+      peer.aborts_due = true;
       break;
     }
     case SentKind::kGrant: {
