@@ -112,16 +112,15 @@ void Assembler::leave_ring(State::FlowRing& ring) {
   ring.head = flow.ring_next;
   if (ring.head.is_none()) ring.tail = FlowId::none();
   flow.in_ring = false;
+  --state_.flows_in_rings;
 }
 
 bool Assembler::next_data(Instant now, Transmit& out) {
-  std::uint32_t idle = 0;  // classes in a row without work
-  while (idle < kTrafficClasses - 1) {
+  while (state_.flows_in_rings > 0) {
     State::FlowRing& ring = state_.rings[ring_];
     if (ring.head.is_none() || ring.deficit_bytes <= 0) {
       if (ring.head.is_none()) {
         ring.deficit_bytes = 0;
-        ++idle;
       } else {
         ring.deficit_bytes += state_.options.class_weights[ring_] * kWeightUnitBytes;
         // Still in debt: the others go on meanwhile. A weight of 0 would never be served.

@@ -103,9 +103,9 @@ Result<Operation> Endpoint::send(Instant, const SendArgs& args) {
     return fit.error();
   }
   if (const Status fit = Impl::check_digest(args.tag, args.digest); !fit.ok()) return fit.error();
-  const auto slot = impl_->outgoing.post_send(args);
-  if (!slot.ok()) return slot.error();
-  return impl_->send_handle(args.deadline, slot.value());
+  const std::uint32_t slot = impl_->outgoing.post_send(args);
+  if (slot == kNoSlot) return Errc::kFull;
+  return impl_->send_handle(args.deadline, slot);
 }
 
 Result<Operation> Endpoint::receive(Instant now, const ReceiveArgs& args) {
@@ -117,9 +117,9 @@ Result<Operation> Endpoint::receive(Instant now, const ReceiveArgs& args) {
   if (const Status digest = Impl::check_digest(args.tag, args.digest); !digest.ok()) {
     return digest.error();
   }
-  const auto slot = impl_->incoming.post_receive(now, args);
-  if (!slot.ok()) return slot.error();
-  const Operation operation = impl_->receive_handle(args.deadline, slot.value());
+  const std::uint32_t slot = impl_->incoming.post_receive(now, args);
+  if (slot == kNoSlot) return Errc::kFull;
+  const Operation operation = impl_->receive_handle(args.deadline, slot);
   impl_->run_aborts(now);
   return operation;
 }
@@ -132,9 +132,9 @@ Result<Operation> Endpoint::write(Instant, const WriteArgs& args) {
   if (const Status fit = Impl::check_range(args.offset, args.data.size()); !fit.ok()) {
     return fit.error();
   }
-  const auto slot = impl_->outgoing.post_write(args);
-  if (!slot.ok()) return slot.error();
-  return impl_->send_handle(args.deadline, slot.value());
+  const std::uint32_t slot = impl_->outgoing.post_write(args);
+  if (slot == kNoSlot) return Errc::kFull;
+  return impl_->send_handle(args.deadline, slot);
 }
 
 Result<Operation> Endpoint::read(Instant, const ReadArgs& args) {
@@ -145,9 +145,9 @@ Result<Operation> Endpoint::read(Instant, const ReadArgs& args) {
   if (const Status fit = Impl::check_range(args.offset, args.buffer.size()); !fit.ok()) {
     return fit.error();
   }
-  const auto slot = impl_->incoming.post_read(args);
-  if (!slot.ok()) return slot.error();
-  return impl_->receive_handle(args.deadline, slot.value());
+  const std::uint32_t slot = impl_->incoming.post_read(args);
+  if (slot == kNoSlot) return Errc::kFull;
+  return impl_->receive_handle(args.deadline, slot);
 }
 
 Status Endpoint::cancel(Instant now, Operation operation) {
@@ -200,7 +200,8 @@ Instant Endpoint::poll_timeout() const {
 
 bool Endpoint::poll_transmit(Instant now, Transmit& out) {
   for (const std::uint32_t index : impl_->state.dirty_timers) {
-    impl_->run_transitions(now, impl_->state.peer({index}));
+    Peer& peer = impl_->state.peer({index});
+    if (peer.paths.transition_due()) impl_->run_transitions(now, peer);
   }
   return impl_->connections.poll_transmit(now, out) || impl_->assembler.poll_transmit(now, out);
 }

@@ -15,10 +15,10 @@ ByteSpan bytes_of(const wire::Frame& frame) {
 
 }  // namespace
 
-Result<std::uint32_t> Incoming::post_receive(Instant now, const ReceiveArgs& args) {
+std::uint32_t Incoming::post_receive(Instant now, const ReceiveArgs& args) {
   Communicator& communicator = *state_.communicator(args.communicator.value);
   const std::uint32_t slot = state_.acquire_receive();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return kNoSlot;
   ReceiveRecord& record = state_.receives[slot];
   record.kind = ReceiveKind::kReceive;
   record.state = ReceiveState::kPosted;
@@ -73,9 +73,9 @@ void Incoming::grant_credit(const ReceiveArgs& args) {
   state_.want_control(peer);
 }
 
-Result<std::uint32_t> Incoming::post_read(const ReadArgs& args) {
+std::uint32_t Incoming::post_read(const ReadArgs& args) {
   const std::uint32_t slot = state_.acquire_receive();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return kNoSlot;
   ReceiveRecord& record = state_.receives[slot];
   record.open_transfer();
   record.kind = ReceiveKind::kRead;
@@ -87,13 +87,13 @@ Result<std::uint32_t> Incoming::post_read(const ReadArgs& args) {
   record.buffer = args.buffer.data();
   record.capacity = args.buffer.size();
   record.user = args.user;
-  const auto request = outgoing_.post_read_request(args, slot);
-  if (!request.ok()) {
+  const std::uint32_t request = outgoing_.post_read_request(args, slot);
+  if (request == kNoSlot) {
     record.state = ReceiveState::kFree;
     state_.receives.release(slot);
-    return request.error();
+    return kNoSlot;
   }
-  record.request_slot = request.value();
+  record.request_slot = request;
   return slot;
 }
 

@@ -32,9 +32,9 @@ class Incoming {
     abort_requests_.reserve(kAbortRequestsMax);
   }
 
-  // Posts. Arguments were validated. kFull.
-  Result<std::uint32_t> post_receive(Instant now, const ReceiveArgs& args);
-  Result<std::uint32_t> post_read(const ReadArgs& args);
+  // Posts. Arguments were validated. The slot, or kNoSlot when a pool is full.
+  std::uint32_t post_receive(Instant now, const ReceiveArgs& args);
+  std::uint32_t post_read(const ReadArgs& args);
   // Ends a record whatever it is doing. False when its sender cannot be told yet (kFull).
   bool end(Instant now, std::uint32_t slot, Errc code);
 

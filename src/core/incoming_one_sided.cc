@@ -90,7 +90,7 @@ Taken Incoming::on_read(Instant now, FlowId flow, const wire::Frame& frame, std:
   const Outgoing::ReadAnswer answer{flow,           frame.communicator,
                                     memory.value(), frame.region_key,
                                     frame.token,    static_cast<std::uint32_t>(number)};
-  if (!outgoing_.post_read_answer(answer).ok()) {
+  if (!outgoing_.post_read_answer(answer)) {
     return transfers_.refuse(flow, number, kNoSlot, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
   }
   transfers_.forget_refusal(flow, number);

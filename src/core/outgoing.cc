@@ -11,12 +11,12 @@ constexpr std::uint32_t kChannelQuantumBytes = 9'216;
 
 }  // namespace
 
-Result<std::uint32_t> Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator,
+std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator,
                                         std::uint32_t slot) {
   const std::uint32_t channel_slot = state_.channel_of(flow_id, communicator);
   if (channel_slot == kNoSlot) {
     state_.sends.release(slot);
-    return Errc::kFull;
+    return kNoSlot;
   }
   SendRecord& record = state_.sends[slot];
   record.flow = flow_id;
@@ -32,9 +32,9 @@ Result<std::uint32_t> Outgoing::enqueue(FlowId flow_id, std::uint16_t communicat
   return slot;
 }
 
-Result<std::uint32_t> Outgoing::post_send(const SendArgs& args) {
+std::uint32_t Outgoing::post_send(const SendArgs& args) {
   const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return kNoSlot;
   SendRecord& record = state_.sends[slot];
   record.kind = SendKind::kMessage;
   record.has_user = true;
@@ -46,9 +46,9 @@ Result<std::uint32_t> Outgoing::post_send(const SendArgs& args) {
   return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
 }
 
-Result<std::uint32_t> Outgoing::post_write(const WriteArgs& args) {
+std::uint32_t Outgoing::post_write(const WriteArgs& args) {
   const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return kNoSlot;
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kWrite;
@@ -64,9 +64,9 @@ Result<std::uint32_t> Outgoing::post_write(const WriteArgs& args) {
   return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
 }
 
-Result<std::uint32_t> Outgoing::post_read_request(const ReadArgs& args, std::uint32_t receive) {
+std::uint32_t Outgoing::post_read_request(const ReadArgs& args, std::uint32_t receive) {
   const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return kNoSlot;
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kReadRequest;
@@ -77,9 +77,9 @@ Result<std::uint32_t> Outgoing::post_read_request(const ReadArgs& args, std::uin
   return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
 }
 
-Status Outgoing::post_read_answer(const ReadAnswer& answer) {
+bool Outgoing::post_read_answer(const ReadAnswer& answer) {
   const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return Errc::kFull;
+  if (slot == kNoSlot) return false;
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kReadAnswer;
@@ -88,7 +88,7 @@ Status Outgoing::post_read_answer(const ReadAnswer& answer) {
   record.region_key = answer.region_key;
   record.peer_token = answer.peer_token;
   record.read_number = answer.read_number;
-  return enqueue(answer.flow, answer.communicator, slot).error();
+  return enqueue(answer.flow, answer.communicator, slot) != kNoSlot;
 }
 
 void Outgoing::push_channel(Flow& flow, std::uint32_t channel_slot) {
@@ -105,6 +105,7 @@ void Outgoing::activate(FlowId id) {
   if (state_.peer(peer_of(id)).state != PeerState::kUp) return;
   State::FlowRing& ring = state_.rings[index_of(class_of(id))];
   flow.in_ring = true;
+  ++state_.flows_in_rings;
   flow.ring_next = FlowId::none();
   flow.turn_bytes = state_.options.train_bytes;
   if (ring.tail.is_none()) {

@@ -41,11 +41,12 @@ class Outgoing {
  public:
   explicit Outgoing(State& state) : state_(state) {}
 
-  // Posts. The arguments were validated; the peer and communicator exist. kFull.
-  Result<std::uint32_t> post_send(const SendArgs& args);
-  Result<std::uint32_t> post_write(const WriteArgs& args);
+  // Posts. The arguments were validated; the peer and communicator exist. The slot, or
+  // kNoSlot when a pool is full.
+  std::uint32_t post_send(const SendArgs& args);
+  std::uint32_t post_write(const WriteArgs& args);
   // The request of a read whose data goes to receive record `receive`.
-  Result<std::uint32_t> post_read_request(const ReadArgs& args, std::uint32_t receive);
+  std::uint32_t post_read_request(const ReadArgs& args, std::uint32_t receive);
   struct ReadAnswer {
     FlowId flow;
     std::uint16_t communicator = 0;
@@ -54,7 +55,7 @@ class Outgoing {
     std::uint32_t peer_token = 0;
     std::uint32_t read_number = 0;
   };
-  Status post_read_answer(const ReadAnswer& answer);
+  bool post_read_answer(const ReadAnswer& answer);  // false: the pool is full
 
   // Ends a record with `code`, whatever it is doing; tells the peer where it must know.
   void end(std::uint32_t slot, Errc code);
@@ -92,7 +93,7 @@ class Outgoing {
   void check_credit_probes(Instant now, Peer& peer);
 
  private:
-  Result<std::uint32_t> enqueue(FlowId flow, std::uint16_t communicator, std::uint32_t slot);
+  std::uint32_t enqueue(FlowId flow, std::uint16_t communicator, std::uint32_t slot);
   void push_channel(Flow& flow, std::uint32_t channel);
   void requeue_for_announce(std::uint32_t slot);
   void queue_cancel(std::uint32_t slot);

@@ -131,6 +131,7 @@ class State {
     std::int64_t deficit_bytes = 0;
   };
   std::array<FlowRing, kTrafficClasses> rings;
+  std::uint32_t flows_in_rings = 0;
   PeerId control_head;
   PeerId control_tail;
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/bytes.h"
 #include "base/ids.h"
@@ -24,7 +25,10 @@ using CommunicatorId = Id<struct CommunicatorTag, std::uint16_t>;  // same on al
 struct Address {
   std::array<std::byte, 24> bytes{};
 
-  friend bool operator==(const Address&, const Address&) = default;
+  // Compared for every packet that arrives.
+  friend bool operator==(const Address& a, const Address& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+  }
 };
 
 // One direction from a NIC here to a NIC there. `key` is what the fabric hashes
