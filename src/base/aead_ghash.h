@@ -7,9 +7,8 @@
 // instead of H (Gueron and Kounavis, "Intel Carry-Less Multiplication
 // Instruction and its Usage for Computing the GCM Mode", 2010).
 //
-// A kernel is a hash object with the members `absorb_block`... of its width;
-// these functions are shared by both. All are inlined into functions of the same
-// or a wider target. Thread rule: pure functions.
+// All are inlined into functions of the same target or of a wider one. Thread rule:
+// pure functions.
 #pragma once
 
 #include <immintrin.h>

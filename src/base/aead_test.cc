@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "base/aead_conformance_test.h"
@@ -181,6 +182,28 @@ TEST_P(Gmac, tag__moved_key_gives_the_same) {
   third = std::move(second);
   EXPECT_TRUE(tag_equal(third.tag({5, 6}, data, {}), tag));
   EXPECT_EQ(third.kernel(), GetParam());
+}
+
+TEST_P(Gmac, tag__one_key_on_many_threads) {
+  if (GetParam() == GmacKernel::kEvp) GTEST_SKIP() << "an evp key belongs to one thread";
+  const KeyBytes bytes = gmac::random_key(20);
+  const GmacKey key = make_key(bytes);
+  const std::vector<std::byte> data = gmac::random_bytes(3000, 20);
+  std::array<bool, 4> equal{};
+  std::vector<std::jthread> threads;
+  for (std::uint32_t id = 0; id < equal.size(); ++id) {
+    threads.emplace_back([&, id] {
+      const gmac::Oracle oracle(bytes);
+      equal[id] = true;
+      for (std::uint64_t counter = 0; counter < 200; ++counter) {
+        const Nonce nonce{id, counter};
+        const ByteSpan all = ByteSpan(data).first(id + counter * 14);
+        equal[id] = equal[id] && tag_equal(key.tag(nonce, all, {}), oracle.tag(nonce, all));
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(equal, (std::array<bool, 4>{true, true, true, true}));
 }
 
 TEST(GmacKernel, best_gmac_kernel__is_available_and_named) {

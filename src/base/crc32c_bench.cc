@@ -19,7 +19,8 @@ void checksum(benchmark::State& state, Crc32cKernel kernel) {
     crc = crc32c(kernel, crc, bytes);
     benchmark::DoNotOptimize(crc);
   }
-  state.SetBytesProcessed(state.iterations() * state.range(0));
+  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(state.range(0)) * 1e-9,
+                                              benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {
