@@ -10,15 +10,6 @@
 namespace zhinu {
 namespace {
 
-std::vector<std::byte> bytes_of_hex(std::string_view hex) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes.push_back(static_cast<std::byte>(digit(hex[i]) * 16 + digit(hex[i + 1])));
-  }
-  return bytes;
-}
-
 std::string hex_of_bytes(ByteSpan bytes) {
   std::string hex;
   for (const std::byte byte : bytes) {
