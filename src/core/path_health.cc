@@ -25,9 +25,13 @@ std::uint64_t challenge_of(std::uint64_t secret, std::uint32_t probe) {
 
 }  // namespace
 
+// What condemns a suspect path is a probe that leaves only now. Those before may have been
+// answered in vain: the peer paused, and all its answers come in one burst, or it sent them
+// on a path that was dead, until it took the one that brought this answer.
 void PathHealth::on_witness(Instant now, Instant sent_at) {
   if (!doubted() || sent_at < doubted_since_ || witness_at_ != Instant::never()) return;
   witness_at_ = now;
+  if (state_ == PathState::kSuspect) probe_due_ = true;
 }
 
 PathHealth::Answer PathHealth::on_response(Instant now, std::uint64_t challenge,
@@ -187,10 +191,12 @@ void PathHealth::judge(Instant now, const View& view, const PathOptions& options
   begin_round(view);
 }
 
-// Not at once when the witness speaks: after a pause of the peer the answers of all paths
-// arrive in one burst, and which comes first is chance.
+// On a return not at once when the witness speaks, for the same reasons; but there a
+// mistake costs little, so that no other probe is sent.
 Instant PathHealth::verdict_at(const View& view) const {
-  return std::max(probe_sent_at_ + patience(view), witness_at_ + view.answer / 2);
+  const Instant unanswered = probe_sent_at_ + patience(view);
+  if (state_ == PathState::kSuspect) return unanswered;
+  return std::max(unanswered, witness_at_ + view.answer / 2);
 }
 
 Duration PathHealth::patience(const View& view) const {

@@ -2,8 +2,9 @@
 //
 //   good     in use. Silent for too long while something is outstanding: suspect.
 //   suspect  in use if need be. It and others are probed, again and again with a growing
-//            distance. Its own answer: good. Only others answer: dead. Nobody answers:
-//            a paused peer or a partition, it stays suspect for as long as that takes.
+//            distance. Its own answer: good. Another answers: one more probe, and if that
+//            stays unanswered, dead. Nobody answers: a paused peer or a partition, it stays
+//            suspect for as long as that takes.
 //   dead     waits for its owner to move what was in flight: held.
 //   held     rests. The hold-down doubles at each relapse and is forgotten after calm.
 //   probing  answers full-size probes, some in a row: good. One lost: held again.
@@ -45,7 +46,7 @@ class PathHealth {
     silent_since_ = now;
     if (state_ == PathState::kSuspect) become_good(now);
   }
-  // Another usable path answered something that left at `sent_at`.
+  // Another usable path answered something that left at `sent_at`. A probe may be due now.
   void on_witness(Instant now, Instant sent_at);
 
   // Whose answer a challenge is.

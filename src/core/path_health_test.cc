@@ -41,7 +41,11 @@ struct Path {
   Answer answer(std::uint64_t challenge) {
     return health.on_response(now, challenge, kSecret, view, options);
   }
-  void witness() { health.on_witness(now, now); }
+  // Another path answers; what that makes due is sent.
+  void witness() {
+    health.on_witness(now, now);
+    probe();
+  }
 
   std::uint64_t suspect() {
     wait(milliseconds(1));
@@ -231,7 +235,7 @@ TEST(PathHealth, suspect__witness_and_no_answer_is_death) {
   path.suspect();
   path.wait(microseconds(50));
   path.witness();
-  path.wait(microseconds(949));
+  path.wait(microseconds(999));
   EXPECT_EQ(path.state(), PathState::kSuspect);
   path.wait(microseconds(1));
   EXPECT_EQ(path.state(), PathState::kDead);
@@ -245,7 +249,22 @@ TEST(PathHealth, suspect__deadline_with_a_witness_is_the_verdict) {
   path.suspect();
   path.wait(microseconds(50));
   path.witness();
-  EXPECT_EQ(path.health.deadline(path.view), path.now + microseconds(950));
+  EXPECT_EQ(path.health.deadline(path.view), path.now + milliseconds(1));
+}
+
+TEST(PathHealth, suspect__witness_asks_for_one_more_probe) {
+  Path path;
+  path.suspect();
+  path.wait(microseconds(50));
+  ASSERT_FALSE(path.health.probe_due());
+  path.health.on_witness(path.now, path.now);
+  EXPECT_TRUE(path.health.probe_due());
+  EXPECT_EQ(path.health.deadline(path.view), Instant::never());
+  path.wait(milliseconds(5));
+  EXPECT_EQ(path.state(), PathState::kSuspect) << "no verdict before it left";
+  path.probe();
+  path.health.on_witness(path.now, path.now);
+  EXPECT_FALSE(path.health.probe_due()) << "one";
 }
 
 TEST(PathHealth, suspect__answer_time_follows_the_rtt) {
@@ -270,11 +289,9 @@ TEST(PathHealth, suspect__late_witness_leaves_time_for_the_own_answer) {
   }
   path.wait(milliseconds(100));
   path.witness();
-  path.wait(Duration{});
+  path.wait(microseconds(999));
   EXPECT_EQ(path.state(), PathState::kSuspect);
-  path.wait(microseconds(499));
-  EXPECT_EQ(path.state(), PathState::kSuspect);
-  EXPECT_EQ(path.answer(challenge), Answer::kLatest);
+  EXPECT_EQ(path.answer(challenge), Answer::kEarlier);
   EXPECT_EQ(path.state(), PathState::kGood);
 }
 
@@ -285,8 +302,8 @@ TEST(PathHealth, suspect__late_witness_and_still_no_answer) {
   path.probe();
   path.wait(microseconds(1'900));
   path.witness();
-  path.wait(microseconds(499));
-  EXPECT_EQ(path.state(), PathState::kSuspect) << "half the answer time after the witness";
+  path.wait(microseconds(999));
+  EXPECT_EQ(path.state(), PathState::kSuspect) << "the time of an answer after the witness";
   path.wait(microseconds(1));
   EXPECT_EQ(path.state(), PathState::kDead);
 }

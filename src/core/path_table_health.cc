@@ -99,7 +99,7 @@ void PathTable::tell_witness(Instant now, std::uint8_t path, Instant sent_at) {
   if ((usable_ & bit(path)) == 0) return;
   for_each_bit(doubted_ & ~bit(path), [&](std::uint8_t doubted) {
     at(doubted).health.on_witness(now, sent_at);
-    wake_at(at(doubted).health.deadline(view(doubted)));
+    settle(now, doubted, state(doubted));
   });
 }
 

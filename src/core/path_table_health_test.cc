@@ -52,6 +52,7 @@ class Net {
     asleep_.clear();
     settle();
   }
+  void lose_answers(bool lost) { answers_lost_ = lost; }
   void send(std::uint8_t path) {
     table_.on_sent(now_, path, kPacket);
     transmit({.path = path, .sent_at = now_});
@@ -121,7 +122,7 @@ class Net {
     return next;
   }
   void transmit(Message message) {
-    if (cut_[message.path]) {
+    if (cut_[message.path] || answers_lost_) {
       if (!message.is_probe) ++lost_[message.path];
       return;
     }
@@ -176,6 +177,7 @@ class Net {
   std::vector<bool> cut_;
   std::vector<std::uint32_t> lost_;  // packets that a cut path swallowed, not yet found out
   bool peer_sleeps_ = false;
+  bool answers_lost_ = false;
   std::vector<Message> on_the_way_;
   std::vector<Message> asleep_;
   std::vector<std::string> story_;
@@ -240,7 +242,7 @@ TEST(PathTableHealth, cut_path_dies_and_is_flushed) {
   net.cut(1);
   net.send(1);
   net.send(1);
-  net.run(milliseconds(1) + kRtt + microseconds(970));
+  net.run(milliseconds(2) + kRtt - microseconds(10));
   EXPECT_EQ(net.state(1), PathState::kSuspect);
   net.run(microseconds(10));
   EXPECT_EQ(net.story(), (Story{"1: good -> suspect", "1: suspect -> dead", "1: dead -> held"}));
@@ -322,6 +324,27 @@ TEST(PathTableHealth, sleeping_peer_kills_no_path) {
       EXPECT_EQ(line.find("dead"), std::string::npos) << line;
     }
     for (std::uint8_t path = 0; path < 4; ++path) EXPECT_EQ(net.state(path), PathState::kGood);
+  }
+}
+
+// The answers, too, take a path: the peer's. It changes it when it hears the same again.
+TEST(PathTableHealth, answers_that_were_lost_before_the_peer_changed_its_path_kill_nobody) {
+  Net net({0, 1, 2});
+  net.load(milliseconds(1));
+  net.lose_answers(true);
+  net.load(milliseconds(3));
+  ASSERT_EQ(net.state(0), PathState::kSuspect);
+  // Of the probes of one round the last one is the first whose answer arrives.
+  const std::size_t before = net.probes().size();
+  while (net.probes().size() < before + 3) net.run(microseconds(1));
+  net.lose_answers(false);
+  const PathProbe last = net.probes().back();
+  net.run(kRtt);
+  EXPECT_TRUE(net.table().on_probe_response(net.now(), last.path, last.challenge));
+  net.run(Duration{});
+  net.load(milliseconds(5));
+  for (const std::string& line : net.story()) {
+    EXPECT_EQ(line.find("dead"), std::string::npos) << line;
   }
 }
 
