@@ -68,7 +68,10 @@ class Endpoint::Impl {
   // Ends everything posted on the communicator or waiting for it.
   void end_all_of(Instant now, Communicator& communicator, Errc code);
   void unlink_aborted(const Communicator* communicator);
-  void run_aborts(Instant now);
+  void run_aborts(Instant now) {
+    if (!incoming.abort_requests().empty()) run_abort_requests(now);
+  }
+  void run_abort_requests(Instant now);
   void abort(Instant now, const AbortRequest& request);
   void run_deadlines(Instant now);
   void run_peer_timers(Instant now, Peer& peer);

@@ -135,7 +135,7 @@ void Endpoint::Impl::unlink_aborted(const Communicator* communicator) {
   *link = communicator->aborted_next;
 }
 
-void Endpoint::Impl::run_aborts(Instant now) {
+void Endpoint::Impl::run_abort_requests(Instant now) {
   auto& requests = incoming.abort_requests();
   while (!requests.empty()) {
     const AbortRequest request = requests.back();

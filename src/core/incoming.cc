@@ -36,7 +36,7 @@ std::uint32_t Incoming::post_receive(Instant now, const ReceiveArgs& args) {
     communicator.posted[Communicator::bucket_of(args.tag, args.digest != 0)].push_back(
         state_.receives, slot);
     ++communicator.posted_count;
-    if (!args.peer.is_none()) grant_credit(args);
+    if (!args.peer.is_none()) grant_credit(args, communicator);
     return slot;
   }
   const Unexpected& waiting = state_.unexpected[early];
@@ -52,16 +52,16 @@ std::uint32_t Incoming::post_receive(Instant now, const ReceiveArgs& args) {
   const std::uint32_t bucket = Communicator::bucket_of(waiting.tag, waiting.digest != 0);
   communicator.unexpected[bucket].remove(state_.unexpected, early);
   --communicator.unexpected_count;
-  if (!args.peer.is_none()) grant_credit(args);
+  if (!args.peer.is_none()) grant_credit(args, communicator);
   give(now, communicator, slot, message, early);
   return slot;
 }
 
 // Tells the peer how many receives were posted for it: large messages may then start
 // without asking. Only told when this one is larger than an eager message.
-void Incoming::grant_credit(const ReceiveArgs& args) {
+void Incoming::grant_credit(const ReceiveArgs& args, Communicator& communicator) {
   const std::uint32_t channel_slot =
-      state_.channel_of(flow_id(args.peer, args.traffic_class), args.communicator.value);
+      state_.channel_of(flow_id(args.peer, args.traffic_class), communicator);
   if (channel_slot == kNoSlot) return;  // a hint only
   Channel& channel = state_.channels[channel_slot];
   ++channel.credit_given;
@@ -113,16 +113,18 @@ std::uint32_t Incoming::find_unexpected(const Communicator& communicator,
   return kNoSlot;
 }
 
-std::uint32_t Incoming::find_posted(const Communicator& communicator,
-                                    const Descriptor& message) const {
+// Takes the first posted receive that the message fits out of its bucket, or kNoSlot.
+std::uint32_t Incoming::take_posted(Communicator& communicator, const Descriptor& message) {
   if (communicator.posted_count == 0) return kNoSlot;
-  const auto& bucket =
-      communicator.posted[Communicator::bucket_of(message.tag, message.digest != 0)];
+  auto& bucket = communicator.posted[Communicator::bucket_of(message.tag, message.digest != 0)];
+  const PeerId source = peer_of(message.flow);
+  const TrafficClass traffic_class = class_of(message.flow);
   for (std::uint32_t slot = bucket.head; slot != kNoSlot;) {
     const ReceiveRecord& record = state_.receives[slot];
     if (record.tag == message.tag && (record.digest != 0) == (message.digest != 0) &&
-        record.traffic_class == class_of(message.flow) &&
-        (record.peer.is_none() || record.peer == peer_of(message.flow))) {
+        record.traffic_class == traffic_class && (record.peer == source || record.peer.is_none())) {
+      bucket.remove(state_.receives, slot);
+      --communicator.posted_count;
       return slot;
     }
     slot = record.list_next;
@@ -199,11 +201,8 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
       flow.incoming.gate(message.number, message.order) == NumberWindow::Gate::kWait ||
       (!flow.parked.empty() && behind_parked(flow, message));
   if (communicator != nullptr && !waits) {
-    const std::uint32_t posted = find_posted(*communicator, message);
+    const std::uint32_t posted = take_posted(*communicator, message);
     if (posted != kNoSlot) {
-      communicator->posted[Communicator::bucket_of(message.tag, message.digest != 0)].remove(
-          state_.receives, posted);
-      --communicator->posted_count;
       transfers_.forget_refusal(message.flow, message.number);
       give(now, *communicator, posted, message, kNoSlot);
       mark(now, message.flow, message.number);
@@ -394,14 +393,12 @@ void Incoming::offer(Instant now, Communicator& communicator, std::uint32_t slot
   message.sender_token = waiting.sender_token;
   message.length = waiting.length;
   const std::uint32_t bucket = Communicator::bucket_of(message.tag, message.digest != 0);
-  const std::uint32_t posted = find_posted(communicator, message);
+  const std::uint32_t posted = take_posted(communicator, message);
   if (posted == kNoSlot) {
     communicator.unexpected[bucket].push_back(state_.unexpected, slot);
     ++communicator.unexpected_count;
     return;
   }
-  communicator.posted[bucket].remove(state_.receives, posted);
-  --communicator.posted_count;
   give(now, communicator, posted, message, slot);
 }
 

@@ -76,7 +76,7 @@ class Incoming {
   };
   Taken take(Instant now, const Descriptor& message);
   bool behind_parked(const Flow& flow, const Descriptor& message) const;
-  std::uint32_t find_posted(const Communicator& communicator, const Descriptor& message) const;
+  std::uint32_t take_posted(Communicator& communicator, const Descriptor& message);
   std::uint32_t find_unexpected(const Communicator& communicator, const ReceiveArgs& args) const;
   void give(Instant now, Communicator& communicator, std::uint32_t slot, const Descriptor& message,
             std::uint32_t held);
@@ -91,7 +91,7 @@ class Incoming {
   ReceiveRecord* read_of(FlowId flow, std::uint32_t token, std::uint64_t length, bool failed);
   bool answers(const ReceiveRecord& record, const wire::Frame& frame) const;
   void detach_request(ReceiveRecord& record);
-  void grant_credit(const ReceiveArgs& args);
+  void grant_credit(const ReceiveArgs& args, Communicator& communicator);
   Taken seen_before(Flow& flow, std::uint64_t number, bool& fresh);
   Taken refuse_and_mark(Instant now, FlowId flow, std::uint64_t number, std::uint32_t token,
                         Errc code);

@@ -11,8 +11,7 @@ constexpr std::uint32_t kChannelQuantumBytes = 9'216;
 
 }  // namespace
 
-std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator,
-                                        std::uint32_t slot) {
+std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator, std::uint32_t slot) {
   const std::uint32_t channel_slot = state_.channel_of(flow_id, communicator);
   if (channel_slot == kNoSlot) {
     state_.sends.release(slot);
@@ -27,7 +26,7 @@ std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator,
   record.eager_bytes = eager_bytes_of(record);
   Channel& channel = state_.channels[channel_slot];
   channel.queue.push_back(state_.sends, slot);
-  push_channel(state_.flow(flow_id), channel_slot);
+  if (!channel.in_ring) push_channel(state_.flow(flow_id), channel_slot);
   activate(flow_id);
   return slot;
 }
@@ -99,9 +98,9 @@ void Outgoing::push_channel(Flow& flow, std::uint32_t channel_slot) {
   flow.channels.push_back(state_.channels, channel_slot);
 }
 
-void Outgoing::activate(FlowId id) {
+void Outgoing::enter_ring(FlowId id) {
   Flow& flow = state_.flow(id);
-  if (flow.in_ring || !sendable(flow)) return;
+  if (!sendable(flow)) return;
   if (state_.peer(peer_of(id)).state != PeerState::kUp) return;
   State::FlowRing& ring = state_.rings[index_of(class_of(id))];
   flow.in_ring = true;

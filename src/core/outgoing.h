@@ -70,7 +70,9 @@ class Outgoing {
   // True if the flow has something to send and its window lets it.
   bool sendable(const Flow& flow) const;
   // Puts the flow in its class's ring if it has something to send.
-  void activate(FlowId id);
+  void activate(FlowId id) {
+    if (!state_.flow(id).in_ring) enter_ring(id);
+  }
 
   // Outcomes of what packets carried. `flow` is the one the packet was sent in. True if the
   // packet record was kept (a segment that waits for a buffer), else the caller releases it.
@@ -94,6 +96,7 @@ class Outgoing {
 
  private:
   std::uint32_t enqueue(FlowId flow, std::uint16_t communicator, std::uint32_t slot);
+  void enter_ring(FlowId id);
   void push_channel(Flow& flow, std::uint32_t channel);
   void requeue_for_announce(std::uint32_t slot);
   void queue_cancel(std::uint32_t slot);
@@ -129,8 +132,8 @@ class Outgoing {
                    PacketBuilder& builder);
   void assign_number(Flow& flow, Channel& channel, SendRecord& record);
   void after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot);
-  bool goes_eager(const SendRecord& record, const Channel& channel,
-                  std::uint32_t packet_room) const;
+  static bool goes_eager(const SendRecord& record, const Channel& channel,
+                         std::uint32_t packet_room, std::uint32_t eager_max);
 
   State& state_;
 };

@@ -178,12 +178,12 @@ bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {
   return true;
 }
 
+// `packet_room` is that of an empty packet of the path, `eager_max` the peer's limit.
 bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
-                          std::uint32_t packet_room) const {
+                          std::uint32_t packet_room, std::uint32_t eager_max) {
   if (record.kind == SendKind::kReadRequest) return true;
   if (channel.closed || record.announce_queued || record.failure != Errc::kOk) return false;
-  const Peer& peer = *state_.peers[peer_of(record.flow).value];
-  return record.length <= peer.session.eager_bytes_max && record.eager_bytes <= packet_room;
+  return record.length <= eager_max && record.eager_bytes <= packet_room;
 }
 
 Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
@@ -191,6 +191,8 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   Channel& channel = state_.channels[channel_slot];
   const std::uint32_t whole_packet =
       builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset);
+  const std::uint32_t eager_max = state_.peer(peer_of(channel.flow)).session.eager_bytes_max;
+  const std::uint64_t number_limit = flow.outgoing.floor() + NumberWindow::kWindow;
   while (!channel.queue.empty()) {
     const std::uint32_t slot = channel.queue.head;
     SendRecord& record = state_.sends[slot];
@@ -201,9 +203,9 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
       continue;
     }
     const std::uint64_t number = record.has_number ? record.number : flow.next_number;
-    if (number >= flow.outgoing.floor() + NumberWindow::kWindow) return Step::kFlowBlocked;
+    if (number >= number_limit) return Step::kFlowBlocked;
     if (!builder.fits_number(number)) return Step::kPacketFull;
-    if (goes_eager(record, channel, whole_packet)) {
+    if (goes_eager(record, channel, whole_packet, eager_max)) {
       const std::uint32_t bytes = record.eager_bytes;
       if (!builder.fits_message(bytes)) return Step::kPacketFull;
       if (bytes > channel.deficit_bytes) return Step::kTurnEnded;

@@ -91,17 +91,9 @@ std::uint32_t State::evict_channel() {
   return kNoSlot;
 }
 
-std::uint32_t State::channel_of(FlowId flow, std::uint16_t communicator) {
-  Communicator* owner = this->communicator(communicator);
-  if (owner != nullptr && owner->cached_channel != kNoSlot) {
-    const Channel& cached = channels[owner->cached_channel];
-    if (cached.flow == flow && cached.communicator == communicator) return owner->cached_channel;
-  }
+std::uint32_t State::look_up_channel(FlowId flow, std::uint16_t communicator) {
   std::uint32_t slot = channel_index.find(channel_key(flow, communicator));
-  if (slot != kNoSlot) {
-    if (owner != nullptr) owner->cached_channel = slot;
-    return slot;
-  }
+  if (slot != kNoSlot) return slot;
   if (pool_fails()) return kNoSlot;
   slot = channels.acquire();
   if (slot == kNoSlot) slot = evict_channel();
@@ -189,44 +181,50 @@ void State::complete_receive(std::uint32_t slot, Errc status, std::uint64_t byte
   }
 }
 
+void State::poll_receive(std::uint32_t slot, Completion& out) {
+  ReceiveRecord& record = receives[slot];
+  const bool mismatch = record.status == Errc::kDigestMismatch;
+  out = Completion{
+      .operation = {slot, record.generation, true},
+      .kind = record.kind == ReceiveKind::kRead ? OperationKind::kRead : OperationKind::kReceive,
+      .status = record.status,
+      .user = record.user,
+      .bytes = record.capacity,
+      .peer = record.peer,
+      .tag = record.tag,
+      .own_digest = record.digest,
+      .peer_digest = mismatch ? record.peer_digest : record.digest};
+  record.state = ReceiveState::kFree;
+  receives.release(slot);
+}
+
+void State::poll_send(std::uint32_t slot, Completion& out) {
+  SendRecord& record = sends[slot];
+  out = Completion{
+      .operation = {slot, record.generation, false},
+      .kind = record.kind == SendKind::kWrite ? OperationKind::kWrite : OperationKind::kSend,
+      .status = record.status,
+      .user = record.user,
+      .bytes = record.status == Errc::kOk ? record.length : 0,
+      .peer = peer_of(record.flow),
+      .tag = record.tag,
+      .own_digest = record.digest,
+      .peer_digest = record.digest};
+  record.polled = true;
+  try_release_send(slot);
+}
+
 std::size_t State::poll_completions(std::span<Completion> out) {
   if (misbehaviour != nullptr && done_head != kNoSlot && misbehaviour->late_completion()) return 0;
   std::size_t count = 0;
   while (count < out.size() && done_head != kNoSlot) {
     const std::uint32_t entry = done_head;
-    Completion& completion = out[count++];
-    completion = Completion{};
     if ((entry & kReceiveBit) != 0) {
-      const std::uint32_t slot = entry & ~kReceiveBit;
-      ReceiveRecord& record = receives[slot];
-      done_head = record.list_next;
-      completion.operation = {slot, record.generation, true};
-      completion.kind =
-          record.kind == ReceiveKind::kRead ? OperationKind::kRead : OperationKind::kReceive;
-      completion.status = record.status;
-      completion.user = record.user;
-      completion.bytes = record.capacity;
-      completion.peer = record.peer;
-      completion.tag = record.tag;
-      completion.own_digest = record.digest;
-      completion.peer_digest =
-          record.status == Errc::kDigestMismatch ? record.peer_digest : record.digest;
-      record.state = ReceiveState::kFree;
-      receives.release(slot);
+      done_head = receives[entry & ~kReceiveBit].list_next;
+      poll_receive(entry & ~kReceiveBit, out[count++]);
     } else {
-      SendRecord& record = sends[entry];
-      done_head = record.done_next;
-      completion.operation = {entry, record.generation, false};
-      completion.kind =
-          record.kind == SendKind::kWrite ? OperationKind::kWrite : OperationKind::kSend;
-      completion.status = record.status;
-      completion.user = record.user;
-      completion.bytes = record.status == Errc::kOk ? record.length : 0;
-      completion.peer = peer_of(record.flow);
-      completion.tag = record.tag;
-      record.polled = true;
-      record.done_next = kNoSlot;
-      try_release_send(entry);
+      done_head = sends[entry].done_next;
+      poll_send(entry, out[count++]);
     }
     if (done_head == kNoSlot) done_tail = kNoSlot;
   }

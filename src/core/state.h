@@ -53,7 +53,18 @@ class State {
   void release_unexpected(std::uint32_t slot);
 
   // The channel of (flow, communicator), made when missing; kNoSlot when the pool is full.
-  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator);
+  std::uint32_t channel_of(FlowId flow, Communicator& communicator) {
+    const std::uint32_t cached = communicator.cached_channel;
+    if (cached != kNoSlot && channels[cached].flow == flow &&
+        channels[cached].communicator == communicator.id.value) {
+      return cached;
+    }
+    return communicator.cached_channel = look_up_channel(flow, communicator.id.value);
+  }
+  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator) {
+    Communicator* owner = this->communicator(communicator);
+    return owner != nullptr ? channel_of(flow, *owner) : look_up_channel(flow, communicator);
+  }
   std::uint32_t find_channel(FlowId flow, std::uint16_t communicator) const {
     return channel_index.find(channel_key(flow, communicator));
   }
@@ -143,6 +154,9 @@ class State {
     return (static_cast<std::uint64_t>(flow.value) << 16) | communicator;
   }
   bool pool_fails() { return misbehaviour != nullptr && misbehaviour->full_pool(); }
+  void poll_receive(std::uint32_t slot, Completion& out);
+  void poll_send(std::uint32_t slot, Completion& out);
+  std::uint32_t look_up_channel(FlowId flow, std::uint16_t communicator);
   void finish(std::uint32_t slot, bool receives_pool);
   bool channel_is_idle(const Channel& channel);
   std::uint32_t evict_channel();
