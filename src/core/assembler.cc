@@ -32,6 +32,7 @@ bool Assembler::control_due(Instant now, const Peer& peer) const {
   if (peer.state != PeerState::kUp) return false;
   if (!peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty()) return true;
   if (peer.refusals_due || peer.probe_answer_count > 0 || peer.aborts_due) return true;
+  if (peer.endings_sent_to < peer.ending_sequence) return true;
   return peer.ack_due_at <= now;
 }
 
@@ -95,6 +96,7 @@ bool Assembler::send_control(Instant now, Peer& peer, Transmit& out) {
       add_probe_answers(peer, builder);
       add_aborts(peer, builder);
       add_cancels(peer, builder);
+      add_endings(peer, builder);
       add_grants(peer, builder);
       add_credits(peer, builder);
     }
@@ -170,31 +172,47 @@ bool Assembler::send_data(Instant now, FlowId id, Transmit& out) {
 }
 
 void Assembler::add_refusals(Peer& peer, PacketBuilder& builder) {
-  std::uint32_t last = 0;
-  std::uint32_t count = 0;
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
        slot = state_.refusals[slot].next) {
-    const Refusal& refusal = state_.refusals[slot];
-    if (count == kRefusalsPerPacketMax) break;
-    wire::Frame& frame = builder.add(wire::FrameKind::kRefuse, bytes_of(wire::FrameKind::kRefuse));
-    frame.traffic_class = refusal.traffic_class;
-    frame.code = refusal.code;
-    frame.number = refusal.number;
-    frame.token = refusal.token;
-    last = refusal.sequence;
-    ++count;
+    add_refusal(state_.refusals[slot], builder);
   }
-  if (count > 0) builder.add_item(SentKind::kRefusals, last);
-  peer.refusals_due = peer.refusal_count > count;
+  peer.refusals_due = false;
+}
+
+void Assembler::add_refusal(const Refusal& refusal, PacketBuilder& builder) {
+  wire::Frame& frame = builder.add(wire::FrameKind::kRefuse, bytes_of(wire::FrameKind::kRefuse));
+  frame.traffic_class = refusal.traffic_class;
+  frame.code = refusal.code;
+  frame.number = refusal.number;
+  frame.token = refusal.token;
+}
+
+void Assembler::add_endings(Peer& peer, PacketBuilder& builder) {
+  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kRefuse);
+  if (peer.endings_sent_to == peer.ending_sequence || !builder.fits(bytes)) return;
+  SentItem& item = builder.add_item(SentKind::kEndings, peer.endings_sent_to);
+  item.offset = peer.endings_sent_to;
+  for (std::uint32_t slot = peer.endings.head; slot != kNoSlot; slot = state_.refusals[slot].next) {
+    const Refusal& ending = state_.refusals[slot];
+    if (ending.sequence < peer.endings_sent_to) continue;
+    if (bytes > builder.room() || !builder.packet().has_room()) return;
+    add_refusal(ending, builder);
+    item.slot = ending.sequence;
+    peer.endings_sent_to = ending.sequence + 1;
+  }
+  peer.endings_sent_to = peer.ending_sequence;
 }
 
 // A packet that acknowledges carries every refusal that the peer may not know: an ACK
-// for a message that was not held would end it there.
+// for a message that was not held would end it there. They are few enough for any packet.
 void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items) {
-  if (peer.refusal_count > 0) {
-    if (!items) return;
+  const bool refuses = peer.refusal_count > 0;
+  if (refuses) {
+    if (!items) {
+      peer.ack_due_at = now + state_.options.ack_delay;  // when a packet record may be free
+      return;
+    }
     add_refusals(peer, builder);
-    if (peer.refusals_due) return;  // the rest first, then ACKs again
   }
   std::uint32_t frames = 0;
   for (std::uint64_t mask = peer.ack_mask; mask != 0 && frames < kAckFramesPerPacketMax; ++frames) {
@@ -225,6 +243,10 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
   }
   if (peer.ack_mask == 0) {
     peer.ack_due_at = Instant::never();
+  }
+  // Refusals are known to the peer only with all the ACKs that they may belong to.
+  if (refuses && peer.ack_mask == 0) {
+    builder.add_item(SentKind::kRefusals, state_.refusals[peer.refusals.tail].sequence);
   }
 }
 

@@ -34,6 +34,8 @@ class Assembler {
   // Frames. Each adds what fits; `items` says whether frames that elicit an ACK may be added.
   void add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items);
   void add_refusals(Peer& peer, PacketBuilder& builder);
+  static void add_refusal(const Refusal& refusal, PacketBuilder& builder);
+  void add_endings(Peer& peer, PacketBuilder& builder);
   void add_grants(Peer& peer, PacketBuilder& builder);
   void add_cancels(Peer& peer, PacketBuilder& builder);
   void add_credits(Peer& peer, PacketBuilder& builder);
@@ -45,8 +47,6 @@ class Assembler {
 
   // Sent-packet records that data leaves alone, so that it cannot lock out grants and cancels.
   static constexpr std::uint32_t kSentReserve = 8;
-  // Refusals in one packet; with more, ACKs wait for the next.
-  static constexpr std::uint32_t kRefusalsPerPacketMax = 48;
 
   State& state_;
   Outgoing& outgoing_;

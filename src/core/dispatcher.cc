@@ -235,14 +235,15 @@ Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Fram
 
 Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {
   if (!names_a_flow(frame.traffic_class)) return Taken::kBad;
-  if (frame.token != kNoSlot) {
+  const bool of_packet = frame.token == kNoSlot || frame.code == Errc::kNotHeld;
+  if (!of_packet) {
     outgoing_.on_refused(flow_id(peer.id, frame.traffic_class), frame.token,
                          static_cast<std::uint32_t>(frame.number), frame.code);
     return Taken::kYes;
   }
   if (refused_.count == refused_.entries.size()) return Taken::kBad;
-  refused_.entries[refused_.count++] = {frame.traffic_class,
-                                        static_cast<std::uint32_t>(frame.number), frame.code};
+  refused_.entries[refused_.count++] = {frame.traffic_class, frame.token != kNoSlot, frame.code,
+                                        static_cast<std::uint32_t>(frame.number)};
   return Taken::kYes;
 }
 

@@ -303,8 +303,8 @@ void Incoming::mismatch(Instant now, ReceiveRecord& record, std::uint32_t slot,
   }
   if (message.announced) {
     // Without room for the refusal the abort tells the sender.
-    static_cast<void>(transfers_.refuse(message.flow, message.number, message.sender_token,
-                                        Errc::kDigestMismatch));
+    static_cast<void>(transfers_.tell_end(message.flow, message.number, message.sender_token,
+                                          Errc::kDigestMismatch));
   }
   static_cast<void>(now);
   state_.complete_receive(slot, Errc::kDigestMismatch, message.length);
@@ -338,7 +338,7 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
   if (record.digest != message.digest) return mismatch(now, record, slot, message);
   record.peer = peer_of(message.flow);
   if (message.announced &&
-      !transfers_.refuse(message.flow, message.number, message.sender_token, Errc::kTruncated)) {
+      !transfers_.tell_end(message.flow, message.number, message.sender_token, Errc::kTruncated)) {
     // No room to tell the sender now: the communicator cannot go on without it.
     if (abort_requests_.size() < abort_requests_.capacity()) {
       abort_requests_.push_back({message.communicator, Errc::kTruncated, state_.identity.rank,
@@ -438,7 +438,7 @@ void Incoming::drop_unexpected(Communicator& communicator, Errc code) {
     if (waiting.announced) {
       // Without room the sender ends by its own abort or deadline.
       static_cast<void>(
-          transfers_.refuse(waiting.flow, waiting.number, waiting.sender_token, code));
+          transfers_.tell_end(waiting.flow, waiting.number, waiting.sender_token, code));
     }
     forget(slot);
   }

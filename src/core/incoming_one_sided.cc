@@ -27,7 +27,9 @@ void describe_write(ReceiveRecord& record, const wire::Frame& frame, Instant now
 // A message that is an error for its sender: seen, and told why.
 Taken Incoming::refuse_and_mark(Instant now, FlowId flow, std::uint64_t number, std::uint32_t token,
                                 Errc code) {
-  if (!transfers_.refuse(flow, number, token, code)) return Taken::kNoRoom;
+  const bool told = token == kNoSlot ? transfers_.refuse(flow, number, token, code)
+                                     : transfers_.tell_end(flow, number, token, code);
+  if (!told) return Taken::kNoRoom;
   mark(now, flow, number);
   return Taken::kYes;
 }

@@ -214,6 +214,7 @@ void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
   if (!fits) return;  // of a message that has ended: late, not wrong
   const bool whole = offset % wire::kSegmentUnitBytes == 0 || offset == record.length;
   if (offset > record.length || !whole) return state_.counters.add(Counter::kDropBadFrame);
+  record.grant_came = true;
   state_.channels[record.channel].closed = false;
   release_announced(record);
   if (offset > record.granted) record.granted = offset;

@@ -19,17 +19,18 @@ namespace zhinu::core {
 struct RefusedNumbers {
   struct Entry {
     TrafficClass traffic_class = TrafficClass::kControl;
-    std::uint32_t number = 0;  // low 32 bits
+    bool segments = false;  // of the message, and not the message or its announcement
     Errc code = Errc::kOk;
+    std::uint32_t number = 0;  // low 32 bits
   };
   std::array<Entry, 64> entries;
   std::uint32_t count = 0;
 
   // kOk if the message was taken.
-  Errc find(TrafficClass traffic_class, std::uint64_t number) const {
+  Errc find(TrafficClass traffic_class, std::uint64_t number, bool segments = false) const {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (entries[i].number == static_cast<std::uint32_t>(number) &&
-          entries[i].traffic_class == traffic_class) {
+          entries[i].segments == segments && entries[i].traffic_class == traffic_class) {
         return entries[i].code;
       }
     }

@@ -29,6 +29,7 @@ bool Outgoing::on_acked(const SentItem& item, FlowId flow_id, SentPacket& sent,
     case SentKind::kSegment: return on_segment_acked(item, sent, sent_slot, refused);
     case SentKind::kGrant:
     case SentKind::kRefusals:
+    case SentKind::kEndings:
     case SentKind::kCancel:
     case SentKind::kCredit:
     case SentKind::kAbort:
@@ -133,12 +134,19 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
                                 const RefusedNumbers& refused) {
   SendRecord& record = state_.sends[item.slot];
   if (record.state == SendState::kAnnounced &&
-      refused.find(class_of(record.flow), record.number) == Errc::kNotHeld) {
-    // No buffer for it yet: the packet record waits with the message for a grant.
+      refused.find(class_of(record.flow), record.number, true) == Errc::kNotHeld) {
     sent.items[0] = item;
     sent.item_count = 1;
-    sent.next = record.parked_head;
-    record.parked_head = sent_slot;
+    if (record.grant_came) {
+      // Refused before the buffer came, or taken after it, by a refusal that was not known to be
+      // old: a segment too many is dropped over there.
+      state_.flow(record.flow).lost.push_back(state_.sent_packets, sent_slot);
+      activate(record.flow);
+    } else {
+      // No buffer for it yet: the packet record waits with the message for a grant.
+      sent.next = record.parked_head;
+      record.parked_head = sent_slot;
+    }
     return true;
   }
   ZHINU_ASSERT(record.references > 0);

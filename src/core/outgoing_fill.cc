@@ -279,7 +279,8 @@ void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::ui
   if (channel.closed) return;
   const std::uint64_t bytes = std::min(record.length, state_.options.unscheduled_bytes);
   record.granted = bytes == record.length ? bytes : bytes - bytes % wire::kSegmentUnitBytes;
-  if (record.granted > 0 && !record.in_bulk) {
+  // Announced again, its first bytes are with the packets that wait for a grant.
+  if (record.granted > record.sent && !record.in_bulk) {
     record.in_bulk = true;
     flow.bulk.push_back(state_.sends, slot);
   }

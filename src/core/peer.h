@@ -128,9 +128,11 @@ struct Peer {
   SlotQueue<Refusal, &Refusal::next> refusals;
   std::uint32_t refusal_count = 0;
   std::uint32_t refusal_sequence = 0;  // given to the next one
-  std::uint32_t refusals_sent_to = 0;  // sequences below were sent at least once
   bool refusals_due = false;           // newest ones were not sent yet, or were lost
-  bool aborts_due = false;             // some aborted communicator, of which it must hear
+  SlotQueue<Refusal, &Refusal::next> endings;
+  std::uint32_t ending_sequence = 0;  // given to the next one
+  std::uint32_t endings_sent_to = 0;  // sequences below are under way
+  bool aborts_due = false;            // some aborted communicator, of which it must hear
   struct ProbeAnswer {
     std::uint64_t challenge = 0;
     std::uint8_t path = 0;

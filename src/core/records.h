@@ -50,6 +50,7 @@ struct SendBase {
   bool has_transfer : 1 = false;      // the members of SendTransfer mean something
   bool announce_queued : 1 = false;   // refused as eager: must be announced
   bool announce_acked : 1 = false;
+  bool grant_came : 1 = false;        // the peer has a buffer for it
   bool counts_announced : 1 = false;  // counted in its channel's `announced`
   bool in_bulk : 1 = false;           // in its flow's bulk list
   bool cancel_pending : 1 = false;    // the peer must learn that the number is void
@@ -186,6 +187,7 @@ enum class SentKind : std::uint8_t {
   kAnnounce,  // record `slot`
   kGrant,     // receive record `slot`, granted up to `offset`
   kRefusals,  // every refusal of the peer up to sequence `slot`
+  kEndings,   // endings of the peer from sequence `offset` up to `slot`
   kCancel,    // send record `slot`
   kCredit,    // channel `slot`
   kAbort,     // communicator `slot`
@@ -260,15 +262,17 @@ struct Unexpected {
   std::uint32_t held = 0xffffffffU;  // BlockPool chain
 };
 
-// A message that was not taken. Travels with every ACK to the peer until one of
-// these packets was acknowledged.
+// A message that was not taken. One that came whole, and segments without a buffer, are
+// refused as part of the packet that brought them: the refusal travels with every ACK to the
+// peer until one of these packets was acknowledged. Of an announced message that ends here its
+// sender is told by a frame of its own: an ending.
 struct Refusal {
   std::uint32_t next = kNoSlot;
   std::uint32_t generation = 0;
   TrafficClass traffic_class = TrafficClass::kControl;
   Errc code = Errc::kOk;
   std::uint64_t number = 0;
-  std::uint32_t token = 0;  // kNoSlot for a message that was not announced
+  std::uint32_t token = 0;  // the sender's; kNoSlot for what was not announced
   std::uint32_t sequence = 0;
 };
 

@@ -138,6 +138,7 @@ void Recovery::on_control_acked(Peer& peer, const SentItem& item) {
         --peer.refusal_count;
       }
       return;
+    case SentKind::kEndings: return on_endings_acked(peer, item);
     case SentKind::kAbort:
       if (Communicator* communicator = state_.communicator(static_cast<std::uint16_t>(item.slot));
           communicator != nullptr && communicator->aborted) {
@@ -153,11 +154,31 @@ void Recovery::on_control_acked(Peer& peer, const SentItem& item) {
   }
 }
 
+void Recovery::on_endings_acked(Peer& peer, const SentItem& item) {
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t slot = peer.endings.head; slot != kNoSlot;) {
+    const Refusal& ending = state_.refusals[slot];
+    const std::uint32_t next = ending.next;
+    if (ending.sequence > item.slot) return;
+    if (ending.sequence < item.offset) {
+      previous = slot;
+    } else {
+      peer.endings.remove_after(state_.refusals, previous);
+      state_.refusals.release(slot);
+    }
+    slot = next;
+  }
+}
+
 void Recovery::on_control_lost(Peer& peer, const SentItem& item) {
   switch (item.kind) {
     case SentKind::kCancel: return outgoing_.on_cancel_lost(item.slot);
     case SentKind::kRefusals:
       if (peer.refusal_count > 0) peer.refusals_due = true;
+      break;
+    case SentKind::kEndings:
+      peer.endings_sent_to =
+          std::min(peer.endings_sent_to, static_cast<std::uint32_t>(item.offset));
       break;
     case SentKind::kAbort: {
       Communicator* communicator = state_.communicator(static_cast<std::uint16_t>(item.slot));
@@ -294,6 +315,10 @@ void Recovery::forget(Peer& peer) {
   }
   peer.refusal_count = 0;
   peer.refusals_due = false;
+  while (!peer.endings.empty()) {
+    state_.refusals.release(peer.endings.pop_front(state_.refusals));
+  }
+  peer.endings_sent_to = peer.ending_sequence;
   peer.eliciting = 0;
   peer.owed_since = Instant::never();
 }

@@ -51,6 +51,7 @@ class Recovery {
   void lose(Instant now, Peer& peer, std::uint32_t sent_slot);
   void on_control_lost(Peer& peer, const SentItem& item);
   void on_control_acked(Peer& peer, const SentItem& item);
+  void on_endings_acked(Peer& peer, const SentItem& item);
   Instant probe_at(const Peer& peer, std::uint8_t path) const;
 
   State& state_;

@@ -11,8 +11,6 @@ namespace {
 constexpr Duration kStallAfter = milliseconds(10);
 constexpr std::uint64_t kQuantumMin = 8'192;
 constexpr std::uint64_t kQuantumMax = 64 * 1024;
-// Refusals that arriving packets may cause per peer; more and the packets count as lost.
-constexpr std::uint32_t kRefusalsPerPeerMax = 32;
 
 }  // namespace
 
@@ -152,11 +150,14 @@ Taken Transfers::on_segment(Instant now, FlowId id, std::uint64_t number, std::u
     state_.counters.add(Counter::kDropEarlySegment);
     return Taken::kNoRoom;
   }
-  if ((slot & State::kUnexpectedBit) != 0 ||
-      state_.receives[slot].state == ReceiveState::kMatched) {
-    return refuse(id, number, kNoSlot, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
+  if ((slot & State::kUnexpectedBit) != 0) {
+    const std::uint32_t token = state_.unexpected[slot & ~State::kUnexpectedBit].sender_token;
+    return refuse(id, number, token, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
   }
   ReceiveRecord& record = state_.receives[slot];
+  if (record.state == ReceiveState::kMatched) {
+    return refuse(id, number, record.sender_token, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
+  }
   ZHINU_ASSERT(record.state == ReceiveState::kIncoming);
   if (record.revoked) {
     return end(now, slot, Errc::kRegionRefused, Errc::kRegionRefused) ? Taken::kYes
@@ -238,7 +239,7 @@ void Transfers::complete(Instant now, std::uint32_t slot) {
 bool Transfers::end(Instant now, std::uint32_t slot, Errc own_code, Errc peer_code) {
   ReceiveRecord& record = state_.receives[slot];
   const FlowId id = flow_id(record.peer, record.traffic_class);
-  if (!refuse(id, record.number, record.sender_token, peer_code)) return false;
+  if (!tell_end(id, record.number, record.sender_token, peer_code)) return false;
   drop(now, slot, own_code);
   return true;
 }
@@ -335,44 +336,6 @@ void Transfers::repeat_grants(FlowId id, std::uint16_t communicator) {
     Peer& peer = state_.peer(record.peer);
     peer.grants.push_back(state_.receives, slot);
     state_.want_control(peer);
-  }
-}
-
-bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code) {
-  Peer& peer = state_.peer(peer_of(flow));
-  const bool by_packet = token == kNoSlot;
-  if (by_packet && peer.refusal_count >= kRefusalsPerPeerMax) return false;
-  const std::uint32_t slot = state_.refusals.acquire();
-  if (slot == kNoSlot) return false;
-  Refusal& refusal = state_.refusals[slot];
-  refusal.traffic_class = class_of(flow);
-  refusal.code = code;
-  refusal.number = number;
-  refusal.token = token;
-  refusal.sequence = peer.refusal_sequence++;
-  peer.refusals.push_back(state_.refusals, slot);
-  ++peer.refusal_count;
-  peer.refusals_due = true;
-  state_.want_control(peer);
-  if (code == Errc::kNotHeld) state_.counters.add(Counter::kEagerNotHeld);
-  return true;
-}
-
-void Transfers::remove_refusal(FlowId flow, std::uint64_t number) {
-  Peer& peer = state_.peer(peer_of(flow));
-  std::uint32_t previous = kNoSlot;
-  for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {
-    const Refusal& refusal = state_.refusals[slot];
-    const std::uint32_t next = refusal.next;
-    if (refusal.number == number && refusal.token == kNoSlot &&
-        refusal.traffic_class == class_of(flow)) {
-      peer.refusals.remove_after(state_.refusals, previous);
-      state_.refusals.release(slot);
-      --peer.refusal_count;
-    } else {
-      previous = slot;
-    }
-    slot = next;
   }
 }
 

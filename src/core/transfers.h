@@ -46,8 +46,12 @@ class Transfers {
 
   // The sender asks what it may send.
   void repeat_grants(FlowId flow, std::uint16_t communicator);
-  // Remembers that `number` was not taken, and why. False when there is no room.
+  // Remembers that what the packet at hand brought of `number` is not taken. With the sender's
+  // `token` its segments are meant, without (kNoSlot) the message or its announcement. False
+  // when there is no room.
   bool refuse(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code);
+  // Tells the sender that its announced message ends with `code`. False when there is no room.
+  bool tell_end(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code);
   // The message came in after all: a refusal on its way would be a lie.
   void forget_refusal(FlowId flow, std::uint64_t number) {
     if (state_.peer(peer_of(flow)).refusal_count > 0) remove_refusal(flow, number);
@@ -58,6 +62,7 @@ class Transfers {
 
  private:
   void remove_refusal(FlowId flow, std::uint64_t number);
+  void forget_segments_refusal(Peer& peer, const Refusal& renewed);
   void begin(Instant now, std::uint32_t slot);
   void pump(Instant now);
   bool grant_one(Instant now, FlowId flow);
