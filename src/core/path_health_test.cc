@@ -707,7 +707,7 @@ void live_a_random_life(std::uint64_t seed) {
     const auto challenge = path.probe();
     if (challenge) path.answer(*challenge);
     const Instant next = path.health.deadline(path.view);
-    if (next != Instant::never() && next > path.now) path.wait(next - path.now);
+    if (next != Instant::never()) path.wait(std::max(next - path.now, Duration{}));
   }
   RC_ASSERT(path.state() == PathState::kGood);
 }
