@@ -576,6 +576,22 @@ TEST(PathTableHealth, on_address_changed__of_the_last_good_path_hurries_the_held
   EXPECT_TRUE(net.run_until(0, PathState::kGood, milliseconds(3)));
 }
 
+TEST(PathTableHealth, on_address_changed__of_the_last_good_path_cuts_a_back_off_short) {
+  Net net({0, 1});
+  net.cut(0);
+  net.send(0);
+  ASSERT_TRUE(net.run_until(0, PathState::kHeld, milliseconds(10)));
+  net.cut(1);  // idle, so it stays good; but nobody is left to be a witness
+  net.run(milliseconds(2'500));
+  ASSERT_EQ(net.state(0), PathState::kProbing);
+  ASSERT_EQ(net.state(1), PathState::kGood);
+  net.forget_story();
+  net.change_address(1);
+  std::set<std::uint8_t> probed;
+  for (const PathProbe& probe : net.probes()) probed.insert(probe.path);
+  EXPECT_EQ(probed, (std::set<std::uint8_t>{0, 1}));
+}
+
 TEST(PathTableHealth, on_address_changed__new_address_does_not_answer) {
   Net net({0, 1});
   net.load(milliseconds(1));

@@ -81,6 +81,13 @@ TEST(Window, on_acked__slow_start_doubles) {
   EXPECT_EQ(flow.round(kCalm), 2 * 1'024 * 1'024);
 }
 
+TEST(Window, on_acked__slow_start_adds_what_was_acknowledged) {
+  Flow flow;
+  flow.fill();
+  flow.window.on_acked(flow.now, kPacket, kRtt, kCalm, 0);
+  EXPECT_EQ(flow.window.bytes(), 1'024 * 1'024 + kPacket);
+}
+
 TEST(Window, on_acked__slow_start_ends_at_the_first_queue) {
   Flow flow;
   flow.round(kCalm);
