@@ -67,10 +67,10 @@ bool gmac_kernel_available(GmacKernel kernel) {
     case GmacKernel::kEvp: return true;
     case GmacKernel::kPclmul: return pclmul;
     case GmacKernel::kVpclmul512:
-      return pclmul && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f") &&
+      return pclmul && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+             __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2") &&
-             __builtin_cpu_supports("bmi2");
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi");
   }
   return false;
 }

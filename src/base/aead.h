@@ -33,7 +33,7 @@ inline constexpr std::size_t kGmacKeyBytes = 16;
 enum class GmacKernel : std::uint8_t {
   kEvp,         // OpenSSL, on every machine; about 250 ns a call before the first byte
   kPclmul,      // 128-bit carry-less multiply: AES, PCLMULQDQ and AVX
-  kVpclmul512,  // 512-bit carry-less multiply: VPCLMULQDQ, BMI2 and AVX-512 F, BW, DQ, VL
+  kVpclmul512,  // 512-bit carry-less multiply: VPCLMULQDQ, AVX-512 F, BW, DQ, VL, VBMI
 };
 
 // Asks the CPU, and the kernel of the system for AVX-512 state. Costs a few loads.

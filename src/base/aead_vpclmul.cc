@@ -1,10 +1,16 @@
 // GMAC with 512-bit carry-less multiplies: the policy of aead_wide.h in AVX-512.
 #define ZHINU_WIDE_TARGET \
-  "avx,aes,pclmul,ssse3,avx2,avx512f,avx512bw,avx512vl,avx512dq,bmi2,vpclmulqdq"
+  "avx,aes,pclmul,ssse3,avx2,bmi2,vpclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
 #include "base/aead_wide.h"
 
 namespace zhinu::gmac {
 namespace {
+
+constexpr std::array<std::uint8_t, 64> kByteIndices = [] {
+  std::array<std::uint8_t, 64> indices{};
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::uint8_t>(i);
+  return indices;
+}();
 
 struct Wide512 {
   using Vector = __m512i;
@@ -14,9 +20,12 @@ struct Wide512 {
   ZHINU_WIDE_INLINE static Vector load_front(const std::byte* at, std::size_t n) {
     return _mm512_maskz_loadu_epi8(first_bytes(n), at);
   }
-  ZHINU_WIDE_INLINE static Vector load_into(Vector v, const std::byte* at, std::size_t n,
-                                            std::size_t m) {
-    return _mm512_mask_loadu_epi8(v, first_bytes(m) & ~first_bytes(n), at);
+  ZHINU_WIDE_INLINE static Vector load_into(Vector v, std::size_t k, const std::byte* at,
+                                            std::size_t n) {
+    const Vector from =
+        _mm512_sub_epi8(load(kByteIndices.data()), _mm512_set1_epi8(static_cast<char>(k)));
+    const __mmask64 bytes = first_bytes(n) << k;
+    return _mm512_mask_permutexvar_epi8(v, bytes, from, load_front(at, n));
   }
   ZHINU_WIDE_INLINE static Vector load_lanes(const void* at, std::size_t n) {
     return _mm512_maskz_loadu_epi64(static_cast<__mmask8>((1U << (2 * n)) - 1), at);

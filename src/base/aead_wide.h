@@ -10,7 +10,7 @@
 //   zero()                      all zero
 //   load(at)                    64 bytes, any alignment
 //   load_front(at, n)           n <= 64 bytes, zeros behind; reads no others
-//   load_into(v, at, n, m)      v, with bytes n...m-1 taken from at + n...at + m-1
+//   load_into(v, k, at, n)      v, with the n bytes at `at` from byte k on; reads no others
 //   load_lanes(at, n)           n <= 4 blocks, zeros behind; reads no others
 //   byte_swapped(v)             each block byte-swapped
 //   with_lane(v, n, block)      v, with lane n replaced
@@ -55,8 +55,7 @@ class WideGhash {
     std::size_t left = piece.size();
     if (carry_bytes_ != 0) {
       const std::size_t taken = std::min(kVectorBytes - carry_bytes_, left);
-      carry_ =
-          Policy::load_into(carry_, before(at, carry_bytes_), carry_bytes_, carry_bytes_ + taken);
+      carry_ = Policy::load_into(carry_, carry_bytes_, at, taken);
       carry_bytes_ += taken;
       if (carry_bytes_ < kVectorBytes) return;
       at += taken;
@@ -89,12 +88,6 @@ class WideGhash {
   static constexpr std::size_t kBlockBytes = 16;
   static constexpr std::size_t kLanes = 4;
   static constexpr std::size_t kVectorBytes = kLanes * kBlockBytes;
-
-  // `at` - bytes, which may lie before the piece; only masked loads use it, and they
-  // do not touch what lies there.
-  static const std::byte* before(const std::byte* at, std::size_t bytes) {
-    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(at) - bytes);
-  }
 
   // A chunk is what one reduction serves: 32 blocks or, at the end of the stream,
   // those that are left and the length block.

@@ -23,10 +23,10 @@ struct Emulated512 {
     if (n != 0) std::memcpy(&v, at, n);
     return v;
   }
-  static Vector load_into(Vector v, const std::byte* at, std::size_t n, std::size_t m) {
+  static Vector load_into(Vector v, std::size_t k, const std::byte* at, std::size_t n) {
     std::array<std::byte, sizeof(Vector)> bytes;
     std::memcpy(&bytes, &v, sizeof v);
-    for (std::size_t i = n; i < m; ++i) bytes[i] = at[i];
+    if (n != 0) std::memcpy(bytes.data() + k, at, n);
     std::memcpy(&v, &bytes, sizeof v);
     return v;
   }
