@@ -1,11 +1,13 @@
 #include "sim/check/run.h"
 
+#include <utility>
+
 #include "sim/check/world.h"
 
 namespace zhinu::sim::check {
 
-Outcome run_once(const Scenario& scenario, Saboteur* saboteur) {
-  World world(scenario, saboteur);
+Outcome run_once(const Scenario& scenario, Saboteur* saboteur, TraceSink trace) {
+  World world(scenario, saboteur, std::move(trace));
   world.run();
   Outcome outcome;
   outcome.hash = world.hash();

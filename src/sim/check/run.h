@@ -10,6 +10,7 @@
 #include "sim/check/invariant.h"
 #include "sim/check/saboteur.h"
 #include "sim/check/scenario.h"
+#include "sim/check/trace.h"
 
 namespace zhinu::sim::check {
 
@@ -23,8 +24,8 @@ struct Outcome {
   std::optional<Failure> failure;
 };
 
-// `saboteur` may be null.
-Outcome run_once(const Scenario& scenario, Saboteur* saboteur = nullptr);
+// `saboteur` may be null, `trace` empty.
+Outcome run_once(const Scenario& scenario, Saboteur* saboteur = nullptr, TraceSink trace = {});
 // Runs twice and compares the hashes; the figures are those of one run.
 Outcome run_twice(const Scenario& scenario);
 

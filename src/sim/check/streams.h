@@ -71,6 +71,8 @@ class Streams {
     std::vector<std::uint32_t> messages;
     std::vector<Lane> lanes;
     std::uint32_t failed_receives = 0;
+    // Deliveries of messages so short that others may have the same bytes.
+    std::uint32_t doubtful = 0;
     bool may_truncate = false;
     bool may_give_up = false;
     bool may_mismatch = false;

@@ -54,9 +54,10 @@ std::size_t memory_buffers(const Scenario& scenario) {
 
 }  // namespace
 
-World::World(const Scenario& scenario, Saboteur* saboteur)
+World::World(const Scenario& scenario, Saboteur* saboteur, TraceSink trace)
     : scenario_(scenario),
       saboteur_(saboteur),
+      trace_(std::move(trace)),
       cluster_(cluster_options(scenario), *this),
       start_(cluster_.now()),
       memory_(memory_bytes(scenario), memory_buffers(scenario)),
@@ -140,6 +141,7 @@ void World::at(Duration when, std::uint32_t timer, std::size_t index) {
 }
 
 void World::start_node(std::uint32_t node) {
+  note("n" + std::to_string(node) + " starts");
   cluster_.start(node);
   NodeState& state = nodes_[node];
   state.down_order.assign(cluster_.nodes(), 0);
@@ -159,6 +161,7 @@ void World::start_node(std::uint32_t node) {
 }
 
 void World::stop_node(std::uint32_t node) {
+  note("n" + std::to_string(node) + " stops");
   check_counters(node);
   check_budgets(node);
   cluster_.stop(node);
@@ -199,6 +202,7 @@ void World::act(std::uint32_t index) {
     case ActionKind::kAddress: return change_address(action.node, action.nic);
     case ActionKind::kPause:
       injector_.count(FaultKind::kPause);
+      note("n" + std::to_string(action.node) + " pauses");
       return cluster_.pause(action.node, cluster_.now() + action.duration);
   }
 }
@@ -206,6 +210,7 @@ void World::act(std::uint32_t index) {
 void World::abort_communicator(std::uint32_t node, std::uint32_t communicator) {
   injector_.count(FaultKind::kAbort);
   history_.on_communicator_ended(communicator);
+  note("n" + std::to_string(node) + " aborts communicator " + std::to_string(communicator));
   const core::CommunicatorId id{static_cast<std::uint16_t>(communicator)};
   const Status status = cluster_.endpoint(node).abort(cluster_.now(), id, Errc::kAborted);
   if (!status.ok() && status.error() != Errc::kAborted) {
@@ -218,6 +223,7 @@ void World::abort_communicator(std::uint32_t node, std::uint32_t communicator) {
 void World::close_pair(std::uint32_t node, std::uint32_t peer) {
   if (!linked_[std::size_t{node} * cluster_.nodes() + peer]) return;
   injector_.count(FaultKind::kClose);
+  note("n" + std::to_string(node) + " closes n" + std::to_string(peer));
   history_.on_close(node, peer);
   for (std::uint32_t i = 0; i < scenario_.messages.size(); ++i) {
     const Message& message = scenario_.messages[i];
@@ -236,6 +242,7 @@ void World::close_pair(std::uint32_t node, std::uint32_t peer) {
 // The owner of an address that moved knows it, and lets its peers know by sending.
 void World::change_address(std::uint32_t node, std::uint32_t nic) {
   injector_.count(FaultKind::kAddress);
+  note("n" + std::to_string(node) + " moves NIC " + std::to_string(nic));
   cluster_.change_address(node, static_cast<std::uint8_t>(nic));
   for (std::uint32_t peer = 0; peer < cluster_.nodes(); ++peer) {
     if (!linked_[std::size_t{node} * cluster_.nodes() + peer] || peer == node) continue;
@@ -251,6 +258,7 @@ void World::change_address(std::uint32_t node, std::uint32_t nic) {
 }
 
 void World::heal() {
+  note("heal");
   injector_.heal();
   cluster_.stop_misbehaviour();
   phase_ = Phase::kSettling;
@@ -267,6 +275,7 @@ void World::revoke(std::uint32_t region) {
   const std::uint32_t node = scenario_.regions[region].node;
   if (!regions_.registered(region)) return;
   if (cluster_.paused(node)) return at(since_start() + kPausedRetry, kRevokeRegion, region);
+  note("region " + std::to_string(scenario_.regions[region].id) + " is revoked");
   const Status status = regions_.revoke(cluster_.now(), region, cluster_.endpoint(node));
   if (!status.ok())
     fail(Invariant::kResultAllowed,
@@ -307,12 +316,17 @@ void World::on_post_timer(std::uint32_t timer, std::uint32_t index) {
   }
 }
 
+void World::note(const std::string& text) {
+  if (trace_) trace_(trace_note(since_start(), text));
+}
+
 void World::fail(Invariant invariant, std::string detail) {
+  note("broken: " + std::string(name_of(invariant)) + ": " + detail);
   verdict_.fail(invariant, since_start(), std::move(detail));
 }
 
 void World::fail(const std::optional<Streams::Wrong>& wrong) {
-  if (wrong) verdict_.fail(wrong->invariant, since_start(), wrong->detail);
+  if (wrong) fail(wrong->invariant, wrong->detail);
 }
 
 std::string World::named(ItemRef ref) const {

@@ -22,6 +22,7 @@
 #include "sim/check/saboteur.h"
 #include "sim/check/scenario.h"
 #include "sim/check/streams.h"
+#include "sim/check/trace.h"
 #include "sim/check/wire_watch.h"
 #include "sim/net/cluster.h"
 
@@ -33,7 +34,7 @@ class World : private Owner, private DatagramHook {
   static constexpr std::uint64_t kEventsMax = 100'000'000;
 
   // `scenario` and `saboteur` (may be null) outlive the world.
-  explicit World(const Scenario& scenario, Saboteur* saboteur = nullptr);
+  explicit World(const Scenario& scenario, Saboteur* saboteur = nullptr, TraceSink trace = {});
   ~World() override;
 
   // Runs to the end or to the first breach.
@@ -128,6 +129,7 @@ class World : private Owner, private DatagramHook {
   void check_budgets(std::uint32_t node);
   void check_counters(std::uint32_t node);
 
+  void note(const std::string& text);
   void fail(Invariant invariant, std::string detail);
   void fail(const std::optional<Streams::Wrong>& wrong);
   std::string named(ItemRef ref) const;
@@ -138,6 +140,7 @@ class World : private Owner, private DatagramHook {
 
   const Scenario& scenario_;
   Saboteur* saboteur_;
+  TraceSink trace_;
   Cluster cluster_;
   Instant start_;
   Verdict verdict_;

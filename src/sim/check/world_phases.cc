@@ -132,6 +132,7 @@ Invariant World::blame(const std::string& /*unfinished*/) {
 
 void World::next_phase() {
   phase_ = static_cast<Phase>(static_cast<std::uint8_t>(phase_) + 1);
+  note("phase " + std::to_string(static_cast<int>(phase_)));
   if (phase_ == Phase::kLate) {
     post_late();
     phase_end_ = since_start() + settle_bound();
@@ -234,7 +235,6 @@ void World::check_counters(std::uint32_t node) {
   at_most(core::Counter::kPacketsSent, cluster_.sent_by(node));
   at_most(core::Counter::kPacketsReceived, cluster_.received_by(node));
   at_most(core::Counter::kPacketsLost, counters[core::Counter::kPacketsSent]);
-  at_most(core::Counter::kPathsReturned, counters[core::Counter::kPathsDied]);
   at_most(core::Counter::kBytesResent, counters[core::Counter::kBytesSent]);
 }
 

@@ -161,6 +161,7 @@ void World::on_posted(ItemRef ref, Item& item, core::Operation operation) {
   item.state = ItemState::kPosted;
   item.operation = operation;
   item.order = ++post_order_;
+  if (trace_) note("n" + std::to_string(item.node) + " " + named(ref) + " posted");
   item.posted_at = since_start();
   ++open_items_;
   ++(in_send_pool(ref) ? nodes_[item.node].open_sends : nodes_[item.node].open_receives);
@@ -223,6 +224,7 @@ void World::cancel(ItemRef ref) {
     return at(since_start() + milliseconds(1), timer, ref.index);
   }
   item.cancel_asked = true;
+  if (trace_) note("n" + std::to_string(item.node) + " " + named(ref) + " cancelled");
   // Refused as unknown if the item has ended and only its completion is still to come.
   const Status status = cluster_.endpoint(item.node).cancel(cluster_.now(), item.operation);
   if (!status.ok() && status.error() != Errc::kUnknownOperation) {

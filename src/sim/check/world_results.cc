@@ -35,6 +35,7 @@ void World::complete(std::uint32_t node, const core::Completion& completion) {
   if (completion.user >> 32 > static_cast<std::uint64_t>(ItemKind::kAccess) || ref.index >= known)
     return fail(Invariant::kOneCompletion, "a completion for nothing that was posted");
   Item& item = item_of(ref);
+  if (trace_) trace_(trace_completion(since_start(), node, named(ref), completion));
   if (!item.open() || item.node != node || !(completion.operation == item.operation) ||
       !kind_fits(ref, scenario_, completion.kind)) {
     return fail(Invariant::kOneCompletion,
@@ -90,6 +91,7 @@ void World::end_receive(ItemRef ref, Item& item, const core::Completion& complet
 
 void World::on_event(std::uint32_t node, const core::Event& event) {
   const std::uint32_t peer = cluster_.node_of(node, event.peer);
+  if (trace_) trace_(trace_event(since_start(), node, peer, event));
   switch (event.kind) {
     case core::EventKind::kPeerUp: return watch_.on_peer_up(node, peer);
     case core::EventKind::kPeerDown: return on_peer_down(node, peer, event.code);
@@ -126,8 +128,9 @@ void World::on_aborted(std::uint32_t node, const core::Event& event) {
 }
 
 void World::on_transmit(std::uint32_t node, const core::Transmit& transmit) {
-  if (verdict_.failed() || transmit.packet == nullptr) return;
   const std::uint32_t peer = cluster_.node_of(node, transmit.route.peer);
+  if (trace_) trace_(trace_packet(since_start(), node, peer, transmit));
+  if (verdict_.failed() || transmit.packet == nullptr) return;
   if (peer == Cluster::kNoNode)
     return fail(Invariant::kNonceUnique, "a sealed packet for a stranger");
   if (saboteur_ != nullptr) {

@@ -1,5 +1,6 @@
 #include "sim/net/cluster.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -18,6 +19,8 @@ enum Stream : std::uint64_t { kEntropyStream = 1, kMisbehaviourStream, kIncarnat
 constexpr std::uint64_t kWorld = 7;
 constexpr std::uint16_t kPathKeyFirst = 0xc000;  // where the dynamic UDP ports begin
 constexpr std::size_t kCompletionBatch = 32;
+// When completions that were held back are asked for again.
+constexpr Duration kLatePoll = microseconds(10);
 // A payload at least this long is copied once, from the user's memory to the packet.
 constexpr std::size_t kGatherBytesMin = 64;
 
@@ -385,6 +388,7 @@ void Cluster::wake(std::uint32_t index, std::uint64_t sequence) {
 void Cluster::schedule_wake(std::uint32_t index) {
   Node& node = *nodes_[index];
   Instant at = node.endpoint->poll_timeout();
+  if (node.misbehaviour.take_completions_held()) at = std::min(at, now_ + kLatePoll);
   if (at < now_) at = now_;
   // A wake-up that comes too early costs one look at the time-out; one that comes
   // later than it should is replaced.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "base/prng.h"
 #include "core/entropy.h"
@@ -44,8 +45,15 @@ class SeededMisbehaviour : public core::Misbehaviour {
       : rates_(rates), prng_(seed, entity) {}
 
   bool short_send() override { return roll(rates_.short_send_ppm); }
-  bool late_completion() override { return roll(rates_.late_completion_ppm); }
+  bool late_completion() override {
+    const bool late = roll(rates_.late_completion_ppm);
+    completions_held_ |= late;
+    return late;
+  }
   bool full_pool() override { return roll(rates_.full_pool_ppm); }
+  // Whether completions were held back since the last call: the driver polls again soon,
+  // as nothing else may wake it.
+  bool take_completions_held() { return std::exchange(completions_held_, false); }
   // After the heal nothing misbehaves any more.
   void set_rates(const MisbehaviourRates& rates) { rates_ = rates; }
 
@@ -54,6 +62,7 @@ class SeededMisbehaviour : public core::Misbehaviour {
 
   MisbehaviourRates rates_;
   Prng prng_;
+  bool completions_held_ = false;
 };
 
 }  // namespace zhinu::sim
