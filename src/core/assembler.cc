@@ -175,6 +175,8 @@ void Assembler::add_refusals(Peer& peer, PacketBuilder& builder) {
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
        slot = state_.refusals[slot].next) {
     add_refusal(state_.refusals[slot], builder);
+    // Sent again, it would mean nothing without the ACK of the packet that it refuses.
+    if (peer.refusals_due) peer.ack_mask |= 1ULL << state_.refusals[slot].in_path;
   }
   peer.refusals_due = false;
 }
@@ -214,6 +216,7 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
     }
     add_refusals(peer, builder);
   }
+  const std::uint64_t owed = peer.ack_mask;
   std::uint32_t frames = 0;
   for (std::uint64_t mask = peer.ack_mask; mask != 0 && frames < kAckFramesPerPacketMax; ++frames) {
     const auto index = static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -225,6 +228,10 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
         std::min(kAckRangesPerFrameMax, static_cast<std::uint32_t>(wire::kAckRangesMax) - first);
     if (room == 0 || !packet.has_room()) break;
     const std::uint32_t count = path.ranges(std::span(packet.ack_ranges).subspan(first, room));
+    if (count == 0) {  // the packet that was refused was not recorded: it comes again
+      peer.ack_mask &= ~(1ULL << index);
+      continue;
+    }
     const std::size_t bytes = bytes_of(wire::FrameKind::kAck) + (count - 1) * wire::kAckRangeBytes;
     if (bytes > builder.room()) break;
     wire::Frame& frame = builder.add(wire::FrameKind::kAck, bytes);
@@ -244,9 +251,10 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
   if (peer.ack_mask == 0) {
     peer.ack_due_at = Instant::never();
   }
-  // Refusals are known to the peer only with all the ACKs that they may belong to.
-  if (refuses && peer.ack_mask == 0) {
-    builder.add_item(SentKind::kRefusals, state_.refusals[peer.refusals.tail].sequence);
+  // A refusal is known to the peer only with the ACK that it belongs to.
+  if (refuses) {
+    builder.add_item(SentKind::kRefusals, state_.refusals[peer.refusals.tail].sequence).offset =
+        owed & ~peer.ack_mask;
   }
 }
 

@@ -87,6 +87,7 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
   const wire::Header header = packet_.header;
   const std::uint64_t session = peer->session.local_connection;
   heard(now, *peer, *path, arrival);
+  state_.arriving_path = header.path;
   const Taken taken = handle_frames(now, *peer);
   // A close among the frames ended the session; its paths are gone.
   if (peer->state != PeerState::kUp || peer->session.local_connection != session) return {};

@@ -18,12 +18,12 @@ struct PathTable::Path {
   PathWeight weight;
   RttEstimator rtt;
   MarkShare marks;
-  std::uint64_t in_flight_bytes = 0;
-  std::uint64_t next_number = 0;
-  std::uint64_t packets_sent = 0;
-  std::uint64_t packets_lost = 0;
-  Instant last_acked_at;
+  std::uint32_t in_flight_bytes = 0;
+  std::uint32_t skipped = 0;  // numbers left out on purpose
+  std::uint32_t packets_lost = 0;
   std::uint32_t until_gap = 0;  // numbers to give out before one is skipped
+  std::uint64_t next_number = 0;
+  Instant last_acked_at;
   std::int32_t turn = 0;        // next_in_turn: how far behind its share of the turns
   PathState reported = PathState::kGood;
 };

@@ -90,7 +90,7 @@ PathTable::Mask PathTable::least_loaded(Mask among) const {
   for_each_bit(among, [&](std::uint8_t path) {
     const Path& entry = at(path);
     const std::uint64_t weight = std::max<std::uint64_t>(entry.weight.value(), 1);
-    const std::uint64_t mine = entry.in_flight_bytes * weight_of_min;
+    const std::uint64_t mine = std::uint64_t{entry.in_flight_bytes} * weight_of_min;
     const std::uint64_t theirs = bytes_min * weight;
     if (least != 0 && mine > theirs) return;
     least = (least != 0 && mine == theirs ? least : 0) | bit(path);
@@ -147,6 +147,7 @@ PathTable::Number PathTable::next_number(std::uint8_t path) {
   Number number;
   if (entry.until_gap-- == 0) {
     number.skipped = entry.next_number++;
+    ++entry.skipped;
     entry.until_gap = gap_after(path, *number.skipped) - 1;
   }
   number.value = entry.next_number++;
@@ -175,7 +176,6 @@ std::uint64_t PathTable::secret(std::uint8_t path) const {
 void PathTable::on_sent(Instant now, std::uint8_t path, std::uint32_t bytes) {
   ZHINU_ASSERT(bytes > 0);
   Path& entry = at(path);
-  ++entry.packets_sent;
   entry.in_flight_bytes += bytes;
   if (entry.in_flight_bytes == bytes) {
     entry.health.on_first_outstanding(now);
@@ -241,7 +241,9 @@ std::uint64_t PathTable::in_flight_bytes(std::uint8_t path) const {
   return at(path).in_flight_bytes;
 }
 std::uint16_t PathTable::weight(std::uint8_t path) const { return at(path).weight.value(); }
-std::uint64_t PathTable::packets_sent(std::uint8_t path) const { return at(path).packets_sent; }
+std::uint64_t PathTable::packets_sent(std::uint8_t path) const {
+  return at(path).next_number - at(path).skipped;
+}
 std::uint64_t PathTable::packets_lost(std::uint8_t path) const { return at(path).packets_lost; }
 
 std::uint32_t PathTable::share_per_mille(std::uint8_t path) const {

@@ -73,13 +73,13 @@ static_assert(sizeof(Flow) <= 1024, "budget of an idle (peer, class)");
 struct PathFlight {
   SentQueue sent;  // ascending by number
   std::uint64_t largest_acked = 0;
-  bool any_acked = false;
-  bool probe_wanted = false;  // a probe time-out fired: send something that elicits an ACK
-  std::uint8_t probe_backoff = 0;
-  std::uint32_t eliciting = 0;  // packets in `sent` that are not skips
-  std::uint32_t ecn_seen = 0;   // peer's cumulative mark count that was used
-  Instant last_sent_at;         // of packets that elicit an ACK
+  Instant last_sent_at;  // of packets that elicit an ACK
   Instant loss_at = Instant::never();
+  std::uint32_t ecn_seen = 0;        // peer's cumulative mark count that was used
+  std::uint32_t eliciting : 24 = 0;  // packets in `sent` that are not skips
+  std::uint32_t probe_backoff : 6 = 0;
+  bool any_acked : 1 = false;
+  bool probe_wanted : 1 = false;  // a probe time-out fired: send something that elicits an ACK
 };
 
 enum class PeerState : std::uint8_t { kConnecting, kUp, kClosed };

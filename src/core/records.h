@@ -186,7 +186,7 @@ enum class SentKind : std::uint8_t {
   kSegment,   // [offset, offset + length) of record `slot`
   kAnnounce,  // record `slot`
   kGrant,     // receive record `slot`, granted up to `offset`
-  kRefusals,  // every refusal of the peer up to sequence `slot`
+  kRefusals,  // refusals of the peer up to sequence `slot` from the in paths in mask `offset`
   kEndings,   // endings of the peer from sequence `offset` up to `slot`
   kCancel,    // send record `slot`
   kCredit,    // channel `slot`
@@ -271,6 +271,7 @@ struct Refusal {
   std::uint32_t generation = 0;
   TrafficClass traffic_class = TrafficClass::kControl;
   Errc code = Errc::kOk;
+  std::uint8_t in_path = 0;  // that brought it: its ACK goes with the refusal, each time
   std::uint64_t number = 0;
   std::uint32_t token = 0;  // the sender's; kNoSlot for what was not announced
   std::uint32_t sequence = 0;

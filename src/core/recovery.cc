@@ -132,12 +132,7 @@ void Recovery::acknowledge(Peer& peer, std::uint32_t sent_slot, const RefusedNum
 void Recovery::on_control_acked(Peer& peer, const SentItem& item) {
   switch (item.kind) {
     case SentKind::kCancel: return outgoing_.on_cancel_acked(item.slot);
-    case SentKind::kRefusals:
-      while (!peer.refusals.empty() && state_.refusals[peer.refusals.head].sequence <= item.slot) {
-        state_.refusals.release(peer.refusals.pop_front(state_.refusals));
-        --peer.refusal_count;
-      }
-      return;
+    case SentKind::kRefusals: return forget_refusals(peer, item);
     case SentKind::kEndings: return on_endings_acked(peer, item);
     case SentKind::kAbort:
       if (Communicator* communicator = state_.communicator(static_cast<std::uint16_t>(item.slot));
@@ -165,6 +160,23 @@ void Recovery::on_endings_acked(Peer& peer, const SentItem& item) {
     } else {
       peer.endings.remove_after(state_.refusals, previous);
       state_.refusals.release(slot);
+    }
+    slot = next;
+  }
+}
+
+// The peer knows the refusals that came with the ACKs of their paths.
+void Recovery::forget_refusals(Peer& peer, const SentItem& item) {
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {
+    const Refusal& refusal = state_.refusals[slot];
+    const std::uint32_t next = refusal.next;
+    if (refusal.sequence <= item.slot && (item.offset >> refusal.in_path & 1) != 0) {
+      peer.refusals.remove_after(state_.refusals, previous);
+      state_.refusals.release(slot);
+      --peer.refusal_count;
+    } else {
+      previous = slot;
     }
     slot = next;
   }
@@ -351,8 +363,7 @@ void Recovery::handle_timeout(Instant now, Peer& peer) {
     if (flight.loss_at <= now) detect_losses(now, peer, path);
     if (probe_at(peer, path) <= now) {
       flight.probe_wanted = true;
-      flight.probe_backoff = std::min<std::uint8_t>(
-          static_cast<std::uint8_t>(flight.probe_backoff + 1), kProbeBackoffMax);
+      if (flight.probe_backoff < kProbeBackoffMax) ++flight.probe_backoff;
       state_.counters.add(Counter::kProbeTimeouts);
       state_.want_control(peer);
     }

@@ -49,6 +49,7 @@ class Recovery {
   void acknowledge(Peer& peer, std::uint32_t sent_slot, const RefusedNumbers& refused);
   void detect_losses(Instant now, Peer& peer, std::uint8_t path);
   void lose(Instant now, Peer& peer, std::uint32_t sent_slot);
+  void forget_refusals(Peer& peer, const SentItem& item);
   void on_control_lost(Peer& peer, const SentItem& item);
   void on_control_acked(Peer& peer, const SentItem& item);
   void on_endings_acked(Peer& peer, const SentItem& item);

@@ -16,6 +16,9 @@ std::uint32_t blend(std::uint32_t old, std::uint32_t sample, unsigned shift) {
   return static_cast<std::uint32_t>(old + step);
 }
 
+// Units of 2^20 ns, low 32 bits.
+std::uint32_t coarse(Instant at) { return static_cast<std::uint32_t>(at.ns >> 20); }
+
 }  // namespace
 
 void RttEstimator::add(Instant now, Duration elapsed, Duration peer_delay) {
@@ -31,13 +34,14 @@ void RttEstimator::add(Instant now, Duration elapsed, Duration peer_delay) {
     variation_ns_ = sample / 2;
     min_ns_ = sample;
     min_before_ns_ = sample;
-    interval_end_ = now + kMinInterval;
+    interval_end_ms_ = coarse(now + kMinInterval);
     return;
   }
-  if (now >= interval_end_) {
+  // The difference of wrapping times is right within 25 days.
+  if (static_cast<std::int32_t>(coarse(now) - interval_end_ms_) >= 0) {
     min_before_ns_ = min_ns_;
     min_ns_ = sample;
-    interval_end_ = now + kMinInterval;
+    interval_end_ms_ = coarse(now + kMinInterval);
   }
   min_ns_ = std::min(min_ns_, sample);
   const std::uint32_t off = sample > smoothed_ns_ ? sample - smoothed_ns_ : smoothed_ns_ - sample;

@@ -34,7 +34,7 @@ class RttEstimator {
   std::uint32_t min_ns_ = 0;         // of the current interval
   std::uint32_t min_before_ns_ = 0;  // of the interval before
   std::uint32_t queue_delay_ns_ = 0;
-  Instant interval_end_;
+  std::uint32_t interval_end_ms_ = 0;  // about milliseconds, wrapping
 };
 
 }  // namespace zhinu::core

@@ -251,7 +251,9 @@ bool State::poll_event(Event& out) {
 }
 
 std::uint32_t State::acquire_map() {
-  if (free_maps.empty() || pool_fails()) return kNoSlot;
+  // Who waits for a map is served when one is released, so only a pool in use may fail.
+  const bool in_use = free_maps.size() < free_maps.capacity();
+  if (free_maps.empty() || (in_use && pool_fails())) return kNoSlot;
   const std::uint32_t slot = free_maps.back();
   free_maps.pop_back();
   return slot;

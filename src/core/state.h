@@ -133,6 +133,7 @@ class State {
   std::array<std::unique_ptr<CommunicatorPage>, 256> communicator_pages;
   std::uint32_t communicator_count = 0;
   Communicator* aborted_head = nullptr;
+  std::uint8_t arriving_path = 0;  // in path of the packet at hand
   UnexpectedList orphans;  // messages whose communicator does not exist yet
 
   // Rings of work, served by the assembler.

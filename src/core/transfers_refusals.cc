@@ -18,6 +18,7 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   refusal.code = code;
   refusal.number = number;
   refusal.token = token;
+  refusal.in_path = state_.arriving_path;
   if (token != kNoSlot) forget_segments_refusal(peer, refusal);
   if (peer.refusal_count >= kRefusalsPerPeerMax) return false;
   const std::uint32_t slot = state_.refusals.acquire();
