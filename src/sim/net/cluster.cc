@@ -160,6 +160,22 @@ std::vector<core::PathConfig> Cluster::paths(std::uint32_t from, std::uint32_t t
   return paths;
 }
 
+std::vector<core::PathConfig> Cluster::disjoint_paths(std::uint32_t from, std::uint32_t to,
+                                                      std::uint32_t count) const {
+  ZHINU_ASSERT(count <= options_.fabric.spines);
+  std::vector<core::PathConfig> paths;
+  std::uint16_t key = kPathKeyFirst;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto nic = static_cast<std::uint8_t>(i % options_.fabric.nics);
+    const NicAddress remote{to, nic, nodes_[to]->generations[nic]};
+    while (fabric_.spine_of({from, nic, 0}, remote, key) != i) ++key;
+    paths.push_back(path(remote, nic, key));
+    paths.back().group = static_cast<std::uint8_t>(i);
+    ++key;
+  }
+  return paths;
+}
+
 core::PeerId Cluster::connect(std::uint32_t from, std::uint32_t to) {
   return connect(from, to, paths(from, to));
 }

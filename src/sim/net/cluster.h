@@ -92,6 +92,9 @@ class Cluster {
   // The paths that `from` has to `to` by the options, spread over NICs and keys.
   std::vector<core::PathConfig> paths(std::uint32_t from, std::uint32_t to) const;
   core::PathConfig path(const NicAddress& to, std::uint8_t nic, std::uint16_t key) const;
+  // `count` paths of which path i runs over spine i, so that they share no up-link.
+  std::vector<core::PathConfig> disjoint_paths(std::uint32_t from, std::uint32_t to,
+                                               std::uint32_t count) const;
   // Makes `to` a peer of `from`; the other direction is a call of its own.
   core::PeerId connect(std::uint32_t from, std::uint32_t to);
   core::PeerId connect(std::uint32_t from, std::uint32_t to,

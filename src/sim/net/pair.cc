@@ -6,7 +6,6 @@ namespace zhinu::sim {
 namespace {
 
 constexpr core::CommunicatorId kCommunicator{1};
-constexpr std::uint16_t kKeyFirst = 0xc000;
 
 ClusterOptions cluster_options(const PairOptions& options) {
   ClusterOptions cluster;
@@ -49,28 +48,14 @@ void Pair::start_again(std::uint32_t side) {
   completions_[side].clear();
   events_[side].clear();
   start(side);
-  cluster_.connect(side, 1 - side, paths_of(side));
+  cluster_.connect(side, 1 - side, cluster_.disjoint_paths(side, 1 - side, options_.paths));
 }
 
 bool Pair::connect(Duration limit) {
-  for (std::uint32_t side = 0; side < 2; ++side) cluster_.connect(side, 1 - side, paths_of(side));
+  for (std::uint32_t side = 0; side < 2; ++side)
+    cluster_.connect(side, 1 - side, cluster_.disjoint_paths(side, 1 - side, options_.paths));
   return run_until(
       [this] { return endpoint(0).peer_is_up(peer(0)) && endpoint(1).peer_is_up(peer(1)); }, limit);
-}
-
-std::vector<core::PathConfig> Pair::paths_of(std::uint32_t side) {
-  std::vector<core::PathConfig> paths;
-  std::uint16_t key = kKeyFirst;
-  for (std::uint32_t i = 0; i < options_.paths; ++i) {
-    const auto nic = static_cast<std::uint8_t>(i % options_.nics);
-    const NicAddress from{side, nic, 0};
-    const NicAddress to{1 - side, nic, 0};
-    while (cluster_.fabric().spine_of(from, to, key) != i) ++key;
-    paths.push_back(cluster_.path(to, nic, key));
-    paths.back().group = static_cast<std::uint8_t>(i);
-    ++key;
-  }
-  return paths;
 }
 
 core::Operation Pair::send(std::uint32_t side, core::SendArgs args) {

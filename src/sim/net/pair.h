@@ -106,7 +106,6 @@ class Pair : private Owner, private DatagramHook {
   std::uint32_t on_datagram(std::uint32_t node, const core::Transmit& transmit,
                             MutableByteSpan bytes) override;
   void start(std::uint32_t side);
-  std::vector<core::PathConfig> paths_of(std::uint32_t side);
 
   PairOptions options_;
   Cluster cluster_;
