@@ -49,31 +49,33 @@ bool Assembler::next_control(Instant now, Transmit& out) {
   return false;
 }
 
-// Probes are bound to their path: of a suspect or returning one, or to draw an ACK.
+// Probes are bound to their path: of a suspect or returning one, or to draw an ACK. They have
+// nothing to repeat, so they need no record: a full pool cannot silence an endpoint. Only one
+// that is alone on its path gets one, so that it is sent again when it is lost.
 bool Assembler::send_path_probe(Instant now, Peer& peer, Transmit& out) {
-  if (state_.sent_packets.available() < 2) return false;
   std::optional<PathProbe> probe = peer.paths.poll_probe(now);
-  if (!probe.has_value()) {
-    for (std::uint32_t i = 0; i < peer.paths.size() && !probe.has_value(); ++i) {
-      if (!peer.flights[i].probe_wanted) continue;
-      peer.flights[i].probe_wanted = false;
-      probe = PathProbe{static_cast<std::uint8_t>(i), kNoChallenge, 0};
-    }
+  for (std::uint32_t i = 0; i < peer.paths.size() && !probe.has_value(); ++i) {
+    if (!peer.flights[i].probe_wanted) continue;
+    peer.flights[i].probe_wanted = false;
+    probe = PathProbe{static_cast<std::uint8_t>(i), kNoChallenge, 0};
   }
   if (!probe.has_value()) return false;
-  const std::uint32_t sent_slot = state_.sent_packets.acquire_raw();
-  ZHINU_ASSERT(sent_slot != kNoSlot);
-  PacketBuilder builder(packet_, state_.sent_packets[sent_slot], packet_limit(peer, probe->path));
+  PathFlight& flight = peer.flights[probe->path];
+  const bool alone = probe->challenge == kNoChallenge && flight.eliciting == 0;
+  const std::uint32_t sent_slot = alone ? state_.sent_packets.acquire_raw() : kNoSlot;
+  SentPacket& sent = sent_slot == kNoSlot ? scratch_ : state_.sent_packets[sent_slot];
+  PacketBuilder builder(packet_, sent, packet_limit(peer, probe->path));
   wire::Frame& frame =
       builder.add(wire::FrameKind::kPathProbe, bytes_of(wire::FrameKind::kPathProbe));
   frame.flags = probe->path;
   frame.offset = probe->challenge;
-  builder.add_item(SentKind::kProbe, kNoSlot);
+  if (sent_slot != kNoSlot) builder.add_item(SentKind::kProbe, kNoSlot);
   const std::uint32_t pad_to = std::min(probe->pad_to_bytes, builder.limit());
   if (pad_to > builder.bytes()) {
     const std::uint32_t padding = pad_to - builder.bytes();
     builder.add(wire::FrameKind::kPadding, padding).length = padding;
   }
+  flight.last_sent_at = now;
   finish(now, peer, probe->path, TrafficClass::kControl, builder, sent_slot, out);
   return true;
 }
@@ -92,8 +94,8 @@ bool Assembler::send_control(Instant now, Peer& peer, Transmit& out) {
   } else {
     const bool items = sent_slot != kNoSlot;
     add_acks(now, peer, builder, items);
+    add_probe_answers(peer, builder);
     if (items) {
-      add_probe_answers(peer, builder);
       add_aborts(peer, builder);
       add_cancels(peer, builder);
       add_endings(peer, builder);
@@ -358,7 +360,7 @@ void Assembler::finish(Instant now, Peer& peer, std::uint8_t path, TrafficClass 
   packet_.header.path = path;
   packet_.header.connection = peer.session.remote_connection;
   packet_.header.number = number.value;
-  if (builder.elicits_ack()) {
+  if (builder.has_items()) {
     SentPacket& sent = state_.sent_packets[sent_slot];
     sent.next = kNoSlot;
     sent.number = number.value;

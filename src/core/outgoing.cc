@@ -25,6 +25,7 @@ std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator, std:
   record.references = 1;  // the queue's
   record.eager_bytes = eager_bytes_of(record);
   Channel& channel = state_.channels[channel_slot];
+  ++channel.records;
   channel.queue.push_back(state_.sends, slot);
   if (!channel.in_ring) push_channel(state_.flow(flow_id), channel_slot);
   activate(flow_id);
@@ -148,6 +149,8 @@ void Outgoing::complete(std::uint32_t slot, Errc code) {
   }
   if (record.has_transfer) drop_parked(record);
   release_announced(record);
+  ZHINU_ASSERT(state_.channels[record.channel].records > 0);
+  --state_.channels[record.channel].records;
   if (code == Errc::kOk && record.kind != SendKind::kReadRequest) {
     state_.counters.add(Counter::kMessagesSent);
   }

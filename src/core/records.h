@@ -232,6 +232,7 @@ struct Channel {
   std::uint32_t ring_next = kNoSlot;
   SlotQueue<SendRecord, &SendRecord::next> queue;
   std::uint32_t deficit_bytes = 0;  // left of its turn; 0 = no turn began
+  std::uint32_t records = 0;        // sends that have not ended: they name this channel
   std::uint32_t announced = 0;      // announced and not granted
   std::uint64_t last_number = 0;
   std::uint64_t messages_sent = 0;      // messages that consumed a receive of the peer

@@ -52,17 +52,19 @@ bool Recovery::on_ack(Instant now, Peer& peer, const wire::Frame& frame,
   std::optional<Instant> newest_sent_at;
   if (!take_acked(peer, path, ranges, refused, totals, newest_sent_at)) return false;
   if (peer.eliciting == 0) peer.owed_since = Instant::never();
-  if (!flight.any_acked || largest > flight.largest_acked) {
+  // A probe has no record, but its ACK is news of the path like any other.
+  const bool newest = !flight.any_acked || largest > flight.largest_acked;
+  if (newest) {
     flight.any_acked = true;
     flight.largest_acked = largest;
   }
   const std::uint32_t marked = frame.digest - flight.ecn_seen;
   const bool plausible = marked <= largest_sent;  // an old ACK, late, would seem to go backwards
   if (plausible) flight.ecn_seen = frame.digest;
-  if (totals.packets == 0) return true;
+  if (totals.packets == 0 && !newest) return true;
   flight.probe_backoff = 0;
   flight.probe_wanted = false;
-  peer.paths.on_ack(now, path, totals.bytes, totals.packets, newest_sent_at,
+  peer.paths.on_ack(now, path, totals.bytes, std::max(totals.packets, 1U), newest_sent_at,
                     microseconds(frame.tag), plausible ? marked : 0);
   for (std::size_t i = 1; i < kTrafficClasses; ++i) {
     if (totals.class_bytes[i] == 0) continue;

@@ -70,9 +70,10 @@ void State::release_unexpected(std::uint32_t slot) {
   unexpected.release(slot);
 }
 
+// Credit is a hint: who forgets it announces first, who believes too much hears "not held".
 bool State::channel_is_idle(const Channel& channel) {
-  if (!channel.queue.empty() || channel.in_ring || channel.announced > 0) return false;
-  if (channel.credit_received > 0 || channel.credit_given > 0 || channel.credit_dirty) return false;
+  if (channel.records > 0 || !channel.queue.empty() || channel.in_ring) return false;
+  if (channel.in_credit_queue) return false;
   if (!channel.has_last) return true;
   return flow(channel.flow).outgoing.look(channel.last_number) == NumberWindow::Seen::kSeen;
 }
