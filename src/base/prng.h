@@ -56,7 +56,8 @@ class Prng {
   }
   // Uniform in [low, high], both included.
   constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
-    return low + below(high - low + 1);
+    const std::uint64_t span = high - low + 1;  // 0: all of 64 bits
+    return span == 0 ? next() : low + below(span);
   }
   // True with probability `per_million` / 1,000,000; integers keep runs equal
   // across compilers.

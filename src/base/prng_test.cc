@@ -177,5 +177,11 @@ TEST(Mix64, mix64__second_word_counts) {
   EXPECT_EQ(mix64(1), mix64(1, 0));
 }
 
+TEST(Prng, between__the_whole_range) {
+  Prng a(9);
+  Prng b(9);
+  EXPECT_EQ(a.between(0, ~0ULL), b.next());
+}
+
 }  // namespace
 }  // namespace zhinu
