@@ -31,7 +31,7 @@ bool Assembler::control_due(Instant now, const Peer& peer) const {
   if (peer.close_code.has_value()) return true;
   if (peer.state != PeerState::kUp) return false;
   if (!peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty()) return true;
-  if (peer.refusals_due || peer.probe_answer_count > 0 || peer.aborts_due) return true;
+  if (peer.probe_answer_count > 0 || peer.aborts_due) return true;
   if (peer.endings_sent_to < peer.ending_sequence) return true;
   return peer.ack_due_at <= now;
 }
@@ -162,7 +162,7 @@ bool Assembler::send_data(Instant now, FlowId id, Transmit& out) {
   if (state_.sent_packets.available() < kSentReserve) return false;
   const std::uint32_t sent_slot = state_.sent_packets.acquire_raw();
   PacketBuilder builder(packet_, state_.sent_packets[sent_slot], packet_limit(peer, *path));
-  if (peer.ack_mask != 0 || peer.refusals_due) add_acks(now, peer, builder, true);
+  if (peer.ack_mask != 0) add_acks(now, peer, builder, true);
   if (!peer.grants.empty()) add_grants(peer, builder);
   outgoing_.fill(now, flow, id, builder);
   if (builder.empty()) {
@@ -173,14 +173,18 @@ bool Assembler::send_data(Instant now, FlowId id, Transmit& out) {
   return true;
 }
 
-void Assembler::add_refusals(Peer& peer, PacketBuilder& builder) {
+// Adds the refusals of these in paths. The sequence of the last one; kNoSlot if there are none.
+std::uint32_t Assembler::add_refusals(Peer& peer, std::uint64_t paths, PacketBuilder& builder) {
+  std::uint32_t last = kNoSlot;
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
        slot = state_.refusals[slot].next) {
-    add_refusal(state_.refusals[slot], builder);
-    // Sent again, it would mean nothing without the ACK of the packet that it refuses.
-    if (peer.refusals_due) peer.ack_mask |= 1ULL << state_.refusals[slot].in_path;
+    Refusal& refusal = state_.refusals[slot];
+    if (((paths >> refusal.in_path) & 1) == 0) continue;
+    refusal.sent = true;
+    add_refusal(refusal, builder);
+    last = refusal.sequence;
   }
-  peer.refusals_due = false;
+  return last;
 }
 
 void Assembler::add_refusal(const Refusal& refusal, PacketBuilder& builder) {
@@ -207,22 +211,33 @@ void Assembler::add_endings(Peer& peer, PacketBuilder& builder) {
   peer.endings_sent_to = peer.ending_sequence;
 }
 
-// A packet that acknowledges carries every refusal that the peer may not know: an ACK
-// for a message that was not held would end it there. They are few enough for any packet.
-void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items) {
-  const bool refuses = peer.refusal_count > 0;
-  if (refuses) {
-    if (!items) {
-      peer.ack_due_at = now + state_.options.ack_delay;  // when a packet record may be free
-      return;
+// The in paths that a packet acknowledges: of those that owe it, as many as one packet takes.
+// Those with refusals need a record of the packet (`items`).
+std::uint64_t Assembler::paths_to_ack(const Peer& peer, bool items) const {
+  std::uint64_t owing = peer.ack_mask;
+  if (!items) {
+    for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
+         slot = state_.refusals[slot].next) {
+      owing &= ~(1ULL << state_.refusals[slot].in_path);
     }
-    add_refusals(peer, builder);
   }
-  const std::uint64_t owed = peer.ack_mask;
-  std::uint32_t frames = 0;
-  for (std::uint64_t mask = peer.ack_mask; mask != 0 && frames < kAckFramesPerPacketMax; ++frames) {
+  std::uint64_t paths = 0;
+  for (std::uint32_t count = 0; owing != 0 && count < kAckFramesPerPacketMax; ++count) {
+    paths |= owing & -owing;
+    owing &= owing - 1;
+  }
+  return paths;
+}
+
+// A packet that acknowledges a path carries all its refusals that the peer may not know: an
+// ACK for a message that was not held would end it there. They are few enough for any packet.
+void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items) {
+  const std::uint64_t paths = paths_to_ack(peer, items);
+  const std::uint32_t refusals_to =
+      peer.refusal_count > 0 ? add_refusals(peer, paths, builder) : kNoSlot;
+  std::uint64_t acked = 0;
+  for (std::uint64_t mask = paths; mask != 0; mask &= mask - 1) {
     const auto index = static_cast<std::uint32_t>(std::countr_zero(mask));
-    mask &= mask - 1;
     InPath& path = peer.in_paths[index];
     wire::Packet& packet = builder.packet();
     const std::uint32_t first = packet.ack_range_count;
@@ -247,16 +262,15 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
     frame.digest = path.ecn_marked();
     packet.ack_range_count += count;
     path.on_ack_sent();
-    peer.ack_mask &= ~(1ULL << index);
+    acked |= mask & -mask;
     state_.counters.add(Counter::kAcksSent);
   }
+  if (refusals_to != kNoSlot) builder.add_item(SentKind::kRefusals, refusals_to).offset = acked;
+  peer.ack_mask &= ~acked;
   if (peer.ack_mask == 0) {
     peer.ack_due_at = Instant::never();
-  }
-  // A refusal is known to the peer only with the ACK that it belongs to.
-  if (refuses) {
-    builder.add_item(SentKind::kRefusals, state_.refusals[peer.refusals.tail].sequence).offset =
-        owed & ~peer.ack_mask;
+  } else if (acked == 0) {
+    peer.ack_due_at = now + state_.options.ack_delay;  // when a packet record may be free
   }
 }
 

@@ -33,7 +33,8 @@ class Assembler {
 
   // Frames. Each adds what fits; `items` says whether frames that elicit an ACK may be added.
   void add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool items);
-  void add_refusals(Peer& peer, PacketBuilder& builder);
+  std::uint64_t paths_to_ack(const Peer& peer, bool items) const;
+  std::uint32_t add_refusals(Peer& peer, std::uint64_t paths, PacketBuilder& builder);
   static void add_refusal(const Refusal& refusal, PacketBuilder& builder);
   void add_endings(Peer& peer, PacketBuilder& builder);
   void add_grants(Peer& peer, PacketBuilder& builder);

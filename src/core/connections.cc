@@ -285,6 +285,7 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
       static_cast<void>(incoming_.end(now, slot, code));
     }
   }
+  transfers_.release_notifications(peer.id);
   outgoing_.drop_peer(peer, code);
   // Last, as reads that end here cancel their requests. Sent in the next session, a cancel
   // would void a number of that session.

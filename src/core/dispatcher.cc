@@ -88,10 +88,14 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
   const std::uint64_t session = peer->session.local_connection;
   heard(now, *peer, *path, arrival);
   state_.arriving_path = header.path;
+  const std::uint32_t refusals_before = peer->refusal_sequence;
   const Taken taken = handle_frames(now, *peer);
   // A close among the frames ended the session; its paths are gone.
   if (peer->state != PeerState::kUp || peer->session.local_connection != session) return {};
-  if (taken == Taken::kNoRoom) return drop(Errc::kFull);
+  if (taken == Taken::kNoRoom) {
+    transfers_.take_back_refusals(*peer, refusals_before);
+    return drop(Errc::kFull);
+  }
   if (taken == Taken::kBad) {
     connections_.close_peer(now, *peer, Errc::kProtocolViolation);
     return Errc::kProtocolViolation;

@@ -319,7 +319,10 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
   if (record.digest == message.digest && fits) {
     record.peer = peer_of(message.flow);
     if (message.announced) {
-      if (held != kNoSlot) unhold(held, &communicator);
+      if (held != kNoSlot) {
+        record.refused = state_.unexpected[held].refused;
+        unhold(held, &communicator);
+      }
       return transfers_.start(now, slot, message.flow, message.number, message.sender_token,
                               message.length);
     }
@@ -351,6 +354,7 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
 void Incoming::mark(Instant now, FlowId id, std::uint64_t number) {
   Flow& flow = state_.flow(id);
   flow.incoming.mark(number);
+  transfers_.on_number_seen();
   if (!flow.parked.empty()) release_parked(now, id);
 }
 

@@ -24,14 +24,19 @@ void describe_write(ReceiveRecord& record, const wire::Frame& frame, Instant now
 
 }  // namespace
 
-// A message that is an error for its sender: seen, and told why.
+// A message whose sender waits for the result of its bytes, and will hear an error instead.
 Taken Incoming::refuse_and_mark(Instant now, FlowId flow, std::uint64_t number, std::uint32_t token,
                                 Errc code) {
-  const bool told = token == kNoSlot ? transfers_.refuse(flow, number, token, code)
-                                     : transfers_.tell_end(flow, number, token, code);
-  if (!told) return Taken::kNoRoom;
+  if (!transfers_.tell_end(flow, number, token, code)) return Taken::kNoRoom;
   mark(now, flow, number);
+  transfers_.flush_notifications();
   return Taken::kYes;
+}
+
+// A message whose result is its ACK. Not seen: a copy of it must be refused again, as the sender
+// may not have used the refusal of this one. Its cancel makes the number void.
+Taken Incoming::refuse_whole(FlowId flow, std::uint64_t number, Errc code) {
+  return transfers_.refuse(flow, number, kNoSlot, code) ? Taken::kYes : Taken::kNoRoom;
 }
 
 Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number) {
@@ -39,7 +44,7 @@ Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
-  if (!memory.ok()) return refuse_and_mark(now, flow, number, kNoSlot, memory.error());
+  if (!memory.ok()) return refuse_whole(flow, number, memory.error());
   if ((frame.flags & wire::kFlagNotify) != 0) {
     // The notification is remembered first: bytes without one would be lost work.
     ReceiveRecord write;
@@ -68,6 +73,7 @@ Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
+  if (!memory.ok() && frame.length == 0) return refuse_whole(flow, number, memory.error());
   if (!memory.ok()) return refuse_and_mark(now, flow, number, frame.token, memory.error());
   const std::uint32_t slot = state_.acquire_receive();
   if (slot == kNoSlot) {
@@ -88,7 +94,7 @@ Taken Incoming::on_read(Instant now, FlowId flow, const wire::Frame& frame, std:
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
   const auto memory = state_.regions.find_for_read({frame.region_key}, frame.offset, frame.length);
-  if (!memory.ok()) return refuse_and_mark(now, flow, number, kNoSlot, memory.error());
+  if (!memory.ok()) return refuse_whole(flow, number, memory.error());
   const Outgoing::ReadAnswer answer{flow,           frame.communicator,
                                     memory.value(), frame.region_key,
                                     frame.token,    static_cast<std::uint32_t>(number)};
@@ -179,6 +185,7 @@ void Incoming::on_cancel(Instant now, FlowId id, std::uint32_t number, Errc code
   if (flow.incoming.look(whole) == NumberWindow::Seen::kFresh) {
     transfers_.forget_refusal(id, whole);
     mark(now, id, whole);
+    transfers_.flush_notifications();
   }
 }
 

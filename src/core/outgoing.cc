@@ -214,7 +214,8 @@ void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
   SendRecord& record = state_.sends[token];
   const bool fits = record.state == SendState::kAnnounced && record.flow == flow &&
                     static_cast<std::uint32_t>(record.number) == number;
-  if (!fits) return;  // of a message that has ended: late, not wrong
+  if (!fits) return;                        // of a message that has ended: late, not wrong
+  if (record.failure != Errc::kOk) return;  // there are no bytes any more
   const bool whole = offset % wire::kSegmentUnitBytes == 0 || offset == record.length;
   if (offset > record.length || !whole) return state_.counters.add(Counter::kDropBadFrame);
   record.grant_came = true;

@@ -49,23 +49,19 @@ void Outgoing::on_messages_acked(const SentItem& item, Flow& flow, const Refused
     const Errc code =
         refused.count == 0 ? Errc::kOk : refused.find(class_of(record.flow), record.number);
     if (code == Errc::kNotHeld && record.state == SendState::kEager) {
-      state_.channels[record.channel].closed = record.kind == SendKind::kMessage;
+      if (record.kind == SendKind::kMessage) state_.channels[record.channel].closed = true;
       requeue_for_announce(slot);
       --record.references;
-    } else if (code == Errc::kNotHeld) {
-      --record.references;
-      queue_cancel(slot);  // given up here, and the peer still waits for the number
     } else {
-      flow.outgoing.mark(record.number);
-      --record.references;
+      if (code == Errc::kOk) flow.outgoing.mark(record.number);
       if (record.state == SendState::kEager) {
-        if (record.kind == SendKind::kReadRequest) {
-          end_read_request(record, code);
-        }
+        if (record.kind == SendKind::kReadRequest) end_read_request(record, code);
         complete(slot, code);
-      } else {
-        state_.try_release_send(slot);
       }
+      // Not taken, or given up here before: the peer waits for the number.
+      if (code != Errc::kOk) queue_cancel(slot);
+      --record.references;
+      state_.try_release_send(slot);
     }
     slot = next;
   }
@@ -93,12 +89,12 @@ void Outgoing::on_announce_acked(std::uint32_t slot, Flow& flow, const RefusedNu
     drop_unsent(slot, flow);
     return requeue_for_announce(slot);
   }
-  if (flow.outgoing.look(record.number) == NumberWindow::Seen::kFresh && code != Errc::kNotHeld) {
+  if (flow.outgoing.look(record.number) == NumberWindow::Seen::kFresh && code == Errc::kOk) {
     flow.outgoing.mark(record.number);
   }
   if (record.state != SendState::kAnnounced) return state_.try_release_send(slot);
   record.announce_acked = true;
-  if (code != Errc::kOk) return complete(slot, code);
+  if (code != Errc::kOk) return end(slot, code);
   if (record.length == 0) return complete(slot, Errc::kOk);
   // The region went while the announcement was under way: the reader waits for data.
   if (record.failure != Errc::kOk) end(slot, record.failure);
@@ -114,6 +110,7 @@ void Outgoing::fail_answer(std::uint32_t slot, Errc code) {
   record.data = nullptr;
   if (record.state == SendState::kAnnounced) {
     drop_unsent(slot, state_.flow(record.flow));
+    drop_parked(record);
     record.granted = 0;
   } else {
     record.length = 0;

@@ -148,6 +148,10 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
     return true;
   }
   ZHINU_ASSERT(item.kind == SentKind::kSegment);
+  if (record.failure != Errc::kOk) {  // the bytes are gone, and its reader is told so
+    --record.references;
+    return true;
+  }
   if (!builder.fits(wire::kSegmentFrameBytes + 1) || !builder.fits_number(record.number)) {
     return false;
   }

@@ -41,6 +41,7 @@ struct Flow {
     resend_waits = false;
     cached_receive = kNoSlot;
     has_ordered = false;
+    has_notified = false;
     small_streak = 0;
   }
 
@@ -60,9 +61,11 @@ struct Flow {
   std::uint32_t cached_receive = kNoSlot;
   std::uint64_t last_ordered = 0;  // our newest write with an ordered notification
   bool has_ordered = false;
-  std::uint32_t small_streak = 0;  // packets of small messages in a row while bulk waits
-  std::uint64_t turn_bytes = 0;    // left of this flow's turn in its class
-  FlowId ring_next;                // endpoint's ring of the class
+  bool has_notified = false;
+  std::uint64_t last_notified = 0;  // the peer's newest write whose ordered notification is out
+  std::uint32_t small_streak = 0;   // packets of small messages in a row while bulk waits
+  std::uint64_t turn_bytes = 0;     // left of this flow's turn in its class
+  FlowId ring_next;                 // endpoint's ring of the class
   bool in_ring = false;
   FlowId grant_ring_next;  // granter's ring
   bool in_grant_ring = false;
@@ -128,7 +131,6 @@ struct Peer {
   SlotQueue<Refusal, &Refusal::next> refusals;
   std::uint32_t refusal_count = 0;
   std::uint32_t refusal_sequence = 0;  // given to the next one
-  bool refusals_due = false;           // newest ones were not sent yet, or were lost
   SlotQueue<Refusal, &Refusal::next> endings;
   std::uint32_t ending_sequence = 0;  // given to the next one
   std::uint32_t endings_sent_to = 0;  // sequences below are under way

@@ -44,11 +44,11 @@ struct SendBase {
   SendState state = SendState::kFree;
   std::uint8_t order = 0;
   bool has_number : 1 = false;
-  bool has_user : 1 = false;          // a completion is owed to the user
-  bool polled : 1 = false;            // and was polled
+  bool has_user : 1 = false;  // a completion is owed to the user
+  bool polled : 1 = false;    // and was polled
   bool has_deadline : 1 = false;
-  bool has_transfer : 1 = false;      // the members of SendTransfer mean something
-  bool announce_queued : 1 = false;   // refused as eager: must be announced
+  bool has_transfer : 1 = false;     // the members of SendTransfer mean something
+  bool announce_queued : 1 = false;  // refused as eager: must be announced
   bool announce_acked : 1 = false;
   bool grant_came : 1 = false;        // the peer has a buffer for it
   bool counts_announced : 1 = false;  // counted in its channel's `announced`
@@ -127,13 +127,14 @@ struct ReceiveBase {
   TrafficClass traffic_class = TrafficClass::kGradient;
   bool has_user : 1 = false;
   bool has_deadline : 1 = false;
-  bool has_transfer : 1 = false;       // the members of ReceiveTransfer mean something
-  bool grant_dirty : 1 = false;        // in its peer's grant list
-  bool in_flow_list : 1 = false;       // in its flow's list of messages that want grants
-  bool revoked : 1 = false;            // its region is gone: discard, tell the sender when it fits
-  bool stalled : 1 = false;            // its sender is silent: not counted in the grant window
+  bool has_transfer : 1 = false;  // the members of ReceiveTransfer mean something
+  bool grant_dirty : 1 = false;   // in its peer's grant list
+  bool in_flow_list : 1 = false;  // in its flow's list of messages that want grants
+  bool revoked : 1 = false;       // its region is gone: discard, tell the sender when it fits
+  bool stalled : 1 = false;       // its sender is silent: not counted in the grant window
   bool notify : 1 = false;
   bool ordered : 1 = false;
+  bool refused : 1 = false;            // segments that came before its buffer
   bool read_number_known : 1 = false;  // `number` is that of the read's request
   Errc status = Errc::kOk;
   std::uint16_t communicator = 0;
@@ -160,7 +161,7 @@ struct ReceiveTransfer {
   std::uint32_t request_slot = kNoSlot;  // read: its request while that is under way
   std::uint32_t immediate = 0;
   std::uint32_t peer_digest = 0;  // with kDigestMismatch
-  std::uint32_t behind = 0;  // ordered: distance to the write whose notification goes first
+  std::uint32_t behind = 0;       // ordered: distance to the write whose notification goes first
   SegmentMap map;
   Instant last_arrival;
   std::uint64_t region_key = 0;
@@ -186,7 +187,7 @@ enum class SentKind : std::uint8_t {
   kSegment,   // [offset, offset + length) of record `slot`
   kAnnounce,  // record `slot`
   kGrant,     // receive record `slot`, granted up to `offset`
-  kRefusals,  // refusals of the peer up to sequence `slot` from the in paths in mask `offset`
+  kRefusals,  // refusals up to sequence `slot` of the in paths that are bits of `offset`
   kEndings,   // endings of the peer from sequence `offset` up to `slot`
   kCancel,    // send record `slot`
   kCredit,    // channel `slot`
@@ -255,6 +256,7 @@ struct Unexpected {
   bool announced = false;  // else the bytes are held here
   bool parked = false;     // waits for an earlier message of its communicator
   bool orphan = false;     // its communicator does not exist yet
+  bool refused = false;    // segments of it were
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
   std::uint64_t number = 0;
@@ -264,15 +266,16 @@ struct Unexpected {
 };
 
 // A message that was not taken. One that came whole, and segments without a buffer, are
-// refused as part of the packet that brought them: the refusal travels with every ACK to the
-// peer until one of these packets was acknowledged. Of an announced message that ends here its
-// sender is told by a frame of its own: an ending.
+// refused as part of the packet that brought them: the refusal travels with every ACK of that
+// packet's path until a packet with both was acknowledged. Of an announced message that ends
+// here its sender is told by a frame of its own: an ending.
 struct Refusal {
   std::uint32_t next = kNoSlot;
   std::uint32_t generation = 0;
   TrafficClass traffic_class = TrafficClass::kControl;
   Errc code = Errc::kOk;
   std::uint8_t in_path = 0;  // that brought it: its ACK goes with the refusal, each time
+  bool sent = false;
   std::uint64_t number = 0;
   std::uint32_t token = 0;  // the sender's; kNoSlot for what was not announced
   std::uint32_t sequence = 0;

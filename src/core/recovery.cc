@@ -188,7 +188,9 @@ void Recovery::on_control_lost(Peer& peer, const SentItem& item) {
   switch (item.kind) {
     case SentKind::kCancel: return outgoing_.on_cancel_lost(item.slot);
     case SentKind::kRefusals:
-      if (peer.refusal_count > 0) peer.refusals_due = true;
+      // The ACKs that they went with are lost too.
+      peer.ack_mask |= item.offset;
+      peer.ack_due_at = Instant{};
       break;
     case SentKind::kEndings:
       peer.endings_sent_to =
@@ -328,7 +330,6 @@ void Recovery::forget(Peer& peer) {
     state_.refusals.release(peer.refusals.pop_front(state_.refusals));
   }
   peer.refusal_count = 0;
-  peer.refusals_due = false;
   while (!peer.endings.empty()) {
     state_.refusals.release(peer.endings.pop_front(state_.refusals));
   }

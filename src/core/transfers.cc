@@ -53,6 +53,8 @@ void Transfers::begin(Instant now, std::uint32_t slot) {
   record.last_arrival = now;
   active_.push_back(slot);
   want_grants(slot);
+  // Whatever the window allows: what was refused may come again, as there is a buffer now.
+  if (record.refused) send_grant(slot);
   pump(now);
 }
 
@@ -108,6 +110,15 @@ void Transfers::pump(Instant now) {
   }
 }
 
+void Transfers::send_grant(std::uint32_t slot) {
+  ReceiveRecord& record = state_.receives[slot];
+  if (record.grant_dirty) return;
+  record.grant_dirty = true;
+  Peer& peer = state_.peer(record.peer);
+  peer.grants.push_back(state_.receives, slot);
+  state_.want_control(peer);
+}
+
 // Grants one quantum to the next message of the flow. False when none wants one.
 bool Transfers::grant_one(Instant, FlowId id) {
   Flow& flow = state_.flow(id);
@@ -120,12 +131,7 @@ bool Transfers::grant_one(Instant, FlowId id) {
     const std::uint64_t before = pending(record);
     record.granted = std::min(limit, record.granted + quantum_);
     outstanding_ += pending(record) - before;
-    if (!record.grant_dirty) {
-      record.grant_dirty = true;
-      Peer& peer = state_.peer(record.peer);
-      peer.grants.push_back(state_.receives, slot);
-      state_.want_control(peer);
-    }
+    send_grant(slot);
     if (record.granted < record.message_bytes) {
       record.in_flow_list = true;
       flow.incoming_messages.push_back(state_.receives, slot);
@@ -150,14 +156,11 @@ Taken Transfers::on_segment(Instant now, FlowId id, std::uint64_t number, std::u
     state_.counters.add(Counter::kDropEarlySegment);
     return Taken::kNoRoom;
   }
-  if ((slot & State::kUnexpectedBit) != 0) {
-    const std::uint32_t token = state_.unexpected[slot & ~State::kUnexpectedBit].sender_token;
-    return refuse(id, number, token, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
+  if ((slot & State::kUnexpectedBit) != 0 ||
+      state_.receives[slot].state == ReceiveState::kMatched) {
+    return refuse_segments(id, slot, number) ? Taken::kYes : Taken::kNoRoom;
   }
   ReceiveRecord& record = state_.receives[slot];
-  if (record.state == ReceiveState::kMatched) {
-    return refuse(id, number, record.sender_token, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
-  }
   ZHINU_ASSERT(record.state == ReceiveState::kIncoming);
   if (record.revoked) {
     return end(now, slot, Errc::kRegionRefused, Errc::kRegionRefused) ? Taken::kYes
@@ -252,6 +255,7 @@ void Transfers::drop(Instant now, std::uint32_t slot, Errc code) {
     finish(now, slot);
   }
   state_.complete_receive(slot, code, 0);
+  flush_notifications();
   pump(now);
 }
 
@@ -260,82 +264,11 @@ void Transfers::revoke(Instant now, std::uint32_t slot) {
   state_.receives[slot].revoked = true;
 }
 
-// True once the write that an ordered one follows was notified, or will never be.
-bool Transfers::notified_before(const ReceiveRecord& record) const {
-  if (record.behind == 0 || record.behind > record.number) return true;
-  const FlowId id = flow_id(record.peer, record.traffic_class);
-  const std::uint64_t before = record.number - record.behind;
-  const Flow& flow = state_.flow(id);
-  if (flow.incoming.look(before) != NumberWindow::Seen::kSeen) return false;
-  if (state_.incoming_index.find(State::incoming_key(id, before)) != kNoSlot) return false;
-  for (std::uint32_t slot = notifying_.head; slot != kNoSlot;
-       slot = state_.receives[slot].list_next) {
-    const ReceiveRecord& waiting = state_.receives[slot];
-    if (waiting.number == before && flow_id(waiting.peer, waiting.traffic_class) == id)
-      return false;
-  }
-  return true;
-}
-
-bool Transfers::emit_notification(std::uint32_t slot) {
-  const ReceiveRecord& record = state_.receives[slot];
-  if (record.ordered && !notified_before(record)) return false;
-  if (state_.events_full()) return false;
-  Event event;
-  event.kind = EventKind::kNotification;
-  event.at = record.last_arrival;
-  event.peer = record.peer;
-  event.communicator = {record.communicator};
-  event.traffic_class = record.traffic_class;
-  event.immediate = record.immediate;
-  event.region = {record.region_key};
-  event.offset = record.region_offset;
-  event.bytes = record.message_bytes;
-  state_.push_event(event);
-  return true;
-}
-
-bool Transfers::notify_put(FlowId flow, const ReceiveRecord& write) {
-  const std::uint32_t slot = state_.acquire_receive();
-  if (slot == kNoSlot) return false;
-  ReceiveRecord& record = state_.receives[slot];
-  const std::uint32_t generation = record.generation;
-  record = write;
-  record.generation = generation;
-  record.kind = ReceiveKind::kIncomingWrite;
-  record.state = ReceiveState::kNotifying;
-  record.peer = peer_of(flow);
-  record.traffic_class = class_of(flow);
-  notifying_.push_back(state_.receives, slot);
-  flush_notifications();
-  return true;
-}
-
-void Transfers::flush_notifications() {
-  bool progress = true;
-  while (progress && !state_.events_full()) {
-    progress = false;
-    for (std::uint32_t slot = notifying_.head; slot != kNoSlot;) {
-      const std::uint32_t next = state_.receives[slot].list_next;
-      if (emit_notification(slot)) {
-        notifying_.remove(state_.receives, slot);
-        state_.complete_receive(slot, Errc::kOk, state_.receives[slot].message_bytes);
-        progress = true;
-      }
-      slot = next;
-    }
-  }
-}
-
 void Transfers::repeat_grants(FlowId id, std::uint16_t communicator) {
   for (const std::uint32_t slot : active_) {
-    ReceiveRecord& record = state_.receives[slot];
+    const ReceiveRecord& record = state_.receives[slot];
     if (flow_id(record.peer, record.traffic_class) != id) continue;
-    if (record.communicator != communicator || record.granted == 0 || record.grant_dirty) continue;
-    record.grant_dirty = true;
-    Peer& peer = state_.peer(record.peer);
-    peer.grants.push_back(state_.receives, slot);
-    state_.want_control(peer);
+    if (record.communicator == communicator && record.granted > 0) send_grant(slot);
   }
 }
 

@@ -42,7 +42,16 @@ class Transfers {
   // A small write with notification lies in memory. False when it cannot be remembered.
   bool notify_put(FlowId flow, const ReceiveRecord& write);
   // Emits what waits for its turn or for room in the event ring.
-  void flush_notifications();
+  void flush_notifications() {
+    if (!notifying_.empty()) emit_notifications();
+  }
+  // A message number was seen, taken or not: ordered notifications may have waited for it.
+  void on_number_seen() {
+    if (waits_for_floor_) emit_notifications();
+  }
+  // The peer is gone: what lies in memory is told, in its order, though the writes before it
+  // will never come.
+  void release_notifications(PeerId peer);
 
   // The sender asks what it may send.
   void repeat_grants(FlowId flow, std::uint16_t communicator);
@@ -52,6 +61,11 @@ class Transfers {
   bool refuse(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code);
   // Tells the sender that its announced message ends with `code`. False when there is no room.
   bool tell_end(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code);
+  // The packet counts as lost, so what it brought is not refused either: takes back refusals
+  // from sequence `first` on.
+  void take_back_refusals(Peer& peer, std::uint32_t first) {
+    if (peer.refusal_sequence != first) remove_refusals_from(peer, first);
+  }
   // The message came in after all: a refusal on its way would be a lie.
   void forget_refusal(FlowId flow, std::uint64_t number) {
     if (state_.peer(peer_of(flow)).refusal_count > 0) remove_refusal(flow, number);
@@ -62,17 +76,23 @@ class Transfers {
 
  private:
   void remove_refusal(FlowId flow, std::uint64_t number);
-  void forget_segments_refusal(Peer& peer, const Refusal& renewed);
+  void remove_refusals_from(Peer& peer, std::uint32_t first);
+  bool refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t number);
+  bool is_refused(const Peer& peer, const Refusal& refusal) const;
   void begin(Instant now, std::uint32_t slot);
   void pump(Instant now);
   bool grant_one(Instant now, FlowId flow);
   void want_grants(std::uint32_t slot);
+  void send_grant(std::uint32_t slot);
   void remove_from_flow(std::uint32_t slot);
   std::uint64_t pending(const ReceiveRecord& record) const;
   void finish(Instant now, std::uint32_t slot);
   void complete(Instant now, std::uint32_t slot);
-  bool notified_before(const ReceiveRecord& record) const;
+  bool notified_before(const ReceiveRecord& record);
+  bool ordered_before(FlowId flow, std::uint64_t number) const;
+  bool is_ordered_write(const ReceiveRecord& record, FlowId flow) const;
   bool emit_notification(std::uint32_t slot);
+  void emit_notifications();
 
   State& state_;
   std::uint64_t outstanding_ = 0;  // granted and not arrived, of senders that are not stalled
@@ -81,6 +101,7 @@ class Transfers {
   FlowId ring_tail_;
   ReceiveList waiting_;                // matched, no segment map yet
   ReceiveList notifying_;              // complete, notification not out yet
+  bool waits_for_floor_ = false;       // one of them, behind a write that was given up
   std::vector<std::uint32_t> active_;  // incoming records; capacity segment_maps_max
   Instant stall_check_at_ = Instant::never();
 };

@@ -15,11 +15,11 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   Peer& peer = state_.peer(peer_of(flow));
   Refusal refusal;
   refusal.traffic_class = class_of(flow);
+  refusal.in_path = state_.arriving_path;
   refusal.code = code;
   refusal.number = number;
   refusal.token = token;
-  refusal.in_path = state_.arriving_path;
-  if (token != kNoSlot) forget_segments_refusal(peer, refusal);
+  if (is_refused(peer, refusal)) return true;
   if (peer.refusal_count >= kRefusalsPerPeerMax) return false;
   const std::uint32_t slot = state_.refusals.acquire();
   if (slot == kNoSlot) return false;
@@ -28,26 +28,47 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   state_.refusals[slot] = refusal;
   peer.refusals.push_back(state_.refusals, slot);
   ++peer.refusal_count;
-  peer.refusals_due = true;
-  state_.want_control(peer);
   if (code == Errc::kNotHeld && token == kNoSlot) state_.counters.add(Counter::kEagerNotHeld);
   return true;
 }
 
-// One refusal serves all segments of a message, if it is as new as the last of them.
-void Transfers::forget_segments_refusal(Peer& peer, const Refusal& renewed) {
-  std::uint32_t previous = kNoSlot;
+// One refusal serves all that arrives on a path until it is sent.
+bool Transfers::is_refused(const Peer& peer, const Refusal& refusal) const {
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
        slot = state_.refusals[slot].next) {
-    const Refusal& refusal = state_.refusals[slot];
-    if (refusal.number == renewed.number && refusal.token == renewed.token &&
-        refusal.traffic_class == renewed.traffic_class) {
+    const Refusal& other = state_.refusals[slot];
+    if (!other.sent && other.number == refusal.number && other.token == refusal.token &&
+        other.traffic_class == refusal.traffic_class && other.in_path == refusal.in_path &&
+        other.code == refusal.code) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Transfers::refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t number) {
+  if ((slot & State::kUnexpectedBit) != 0) {
+    Unexpected& waiting = state_.unexpected[slot & ~State::kUnexpectedBit];
+    waiting.refused = true;
+    return refuse(flow, number, waiting.sender_token, Errc::kNotHeld);
+  }
+  ReceiveRecord& record = state_.receives[slot];
+  record.refused = true;
+  return refuse(flow, number, record.sender_token, Errc::kNotHeld);
+}
+
+void Transfers::remove_refusals_from(Peer& peer, std::uint32_t first) {
+  std::uint32_t previous = kNoSlot;
+  for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {
+    const std::uint32_t next = state_.refusals[slot].next;
+    if (state_.refusals[slot].sequence >= first) {
       peer.refusals.remove_after(state_.refusals, previous);
       state_.refusals.release(slot);
       --peer.refusal_count;
-      return;
+    } else {
+      previous = slot;
     }
-    previous = slot;
+    slot = next;
   }
 }
 
