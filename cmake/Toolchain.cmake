@@ -16,6 +16,11 @@ endif()
 # No -DNDEBUG anywhere: our assertions stay on in every build. No -march: kernels choose at run
 # time with target attributes, so that one binary runs on every machine of a cluster.
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # clang's builds are for its warnings and sanitizers: line tables give a symbolised stack, and
+  # debugging is for g++'s build.
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -gline-tables-only")
+endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g")
 
 # Equal operands must give equal bits with both compilers; a fused multiply-add would not.
@@ -42,8 +47,7 @@ elseif(ZHINU_SANITIZE)
   message(FATAL_ERROR "ZHINU_SANITIZE is '${ZHINU_SANITIZE}', expected address, thread or fuzzer")
 endif()
 if(ZHINU_SANITIZE)
-  # Line tables are enough for a symbolised stack, and they halve the objects.
-  add_compile_options(${ZHINU_SANITIZE_FLAGS} -gline-tables-only -fno-omit-frame-pointer)
+  add_compile_options(${ZHINU_SANITIZE_FLAGS} -fno-omit-frame-pointer)
   add_link_options(${ZHINU_SANITIZE_FLAGS})
   set_property(GLOBAL PROPERTY JOB_POOLS sanitized_link=1)
   set(CMAKE_JOB_POOL_LINK sanitized_link)

@@ -1,9 +1,21 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets of the fuzz build: tools/fuzz.sh SECONDS [TARGET...]
-# The seconds are shared by the targets. An input that crashes is left in build/fuzz/crashes/; put
-# it into tests/fuzz/corpus/TARGET/ and every build replays it from then on.
+# The targets share the seconds and the cores. An input that crashes is left in
+# build/fuzz/crashes/; put it into tests/fuzz/corpus/TARGET/ and every build replays it.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
+
+# One target: its kept corpus first, then new inputs. The log goes to build/fuzz/TARGET.log.
+# shellcheck disable=SC2317  # xargs calls it
+fuzz_target() {  # target seconds
+  local found=build/fuzz/corpus/$1 kept=tests/fuzz/corpus/$1
+  mkdir -p "$found" build/fuzz/crashes
+  local folders=("$found")
+  [[ -d $kept ]] && folders+=("$kept")
+  "build/fuzz/bin/$1_fuzz" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
+    -artifact_prefix="build/fuzz/crashes/$1-" "${folders[@]}" >"build/fuzz/$1.log" 2>&1
+}
+export -f fuzz_target
 
 seconds=${1:?usage: tools/fuzz.sh SECONDS [TARGET...]}
 shift
@@ -18,19 +30,16 @@ if ((${#targets[@]} == 0)); then
   exit 77
 fi
 
-share=$((seconds / ${#targets[@]}))
+parallel=$(nproc)
+((parallel > ${#targets[@]})) && parallel=${#targets[@]}
+share=$((seconds * parallel / ${#targets[@]}))
 ((share > 0)) || share=1
-mkdir -p build/fuzz/crashes
 status=0
+printf '%s\n' "${targets[@]}" |
+  xargs -P "$parallel" -I TARGET bash -c 'fuzz_target TARGET '"$share" || status=1
 for target in "${targets[@]}"; do
-  corpus=build/fuzz/corpus/$target kept=tests/fuzz/corpus/$target
-  mkdir -p "$corpus"
-  folders=("$corpus")
-  [[ -d $kept ]] && folders+=("$kept")
-  echo "== $target, $share s"
-  "build/fuzz/bin/${target}_fuzz" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 \
-    -verbosity=0 -artifact_prefix="build/fuzz/crashes/$target-" \
-    "${folders[@]}" || status=1
+  echo "== $target"
+  grep -v '^INFO' "build/fuzz/$target.log"
 done
 echo "note: ${#targets[@]} targets, $share s each"
 exit "$status"
