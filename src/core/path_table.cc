@@ -255,6 +255,7 @@ std::uint32_t PathTable::share_per_mille(std::uint8_t path) const {
 void PathTable::refresh(Instant now) {
   std::array<std::int64_t, kPathsMax> queue_delays_ns{};
   std::array<std::uint32_t, kPathsMax> marks_per_mille{};
+  std::array<std::uint32_t, kPathsMax> losses_per_mille{};
   std::size_t recent = 0;
   Duration best{std::numeric_limits<std::int64_t>::max()};
   for (std::uint8_t path = 0; path < count_; ++path) {
@@ -265,6 +266,7 @@ void PathTable::refresh(Instant now) {
     if (now - entry.last_acked_at > kRecentRtts * rtt) continue;
     queue_delays_ns[recent] = entry.rtt.queue_delay().ns;
     marks_per_mille[recent] = entry.marks.per_mille();
+    losses_per_mille[recent] = entry.weight.loss_per_mille();
     ++recent;
   }
   best_rtt_ = best.ns == std::numeric_limits<std::int64_t>::max() ? initial_rtt_ : best;
@@ -278,6 +280,7 @@ void PathTable::refresh(Instant now) {
   };
   median_queue_delay_ = {median_of(queue_delays_ns)};
   median_marked_per_mille_ = median_of(marks_per_mille);
+  median_loss_per_mille_ = median_of(losses_per_mille);
 }
 
 }  // namespace zhinu::core

@@ -141,6 +141,7 @@ class PathTable {
   // is relieved by choose(), not by the window.
   Duration median_queue_delay() const { return median_queue_delay_; }
   std::uint32_t median_marked_per_mille() const { return median_marked_per_mille_; }
+  std::uint32_t median_loss_per_mille() const { return median_loss_per_mille_; }
 
   static std::size_t bytes_per_path();
 
@@ -199,6 +200,7 @@ class PathTable {
   Duration best_rtt_;
   Duration median_queue_delay_;
   std::uint32_t median_marked_per_mille_ = 0;
+  std::uint32_t median_loss_per_mille_ = 0;
 };
 
 }  // namespace zhinu::core

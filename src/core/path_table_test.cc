@@ -383,6 +383,22 @@ TEST(PathTable, in_flight_bytes__sent_acknowledged_and_lost) {
   EXPECT_EQ(f.table.packets_lost(0), 3U);
 }
 
+TEST(PathTable, median_loss_per_mille__one_bad_path_of_three_is_not_the_median) {
+  Fixture f(3);
+  for (std::uint8_t path = 0; path < 3; ++path) {
+    f.table.on_sent(at_us(0), path, 1'000);
+    f.table.on_ack(at_us(100), path, 100, 1, at_us(0), {}, 0);
+  }
+  f.table.on_lost(at_us(101), 0, 100, 64);
+  f.table.on_ack(at_us(1'000), 1, 100, 1, at_us(900), {}, 0);
+  EXPECT_EQ(f.table.median_loss_per_mille(), 0U);
+  f.table.on_lost(at_us(1'001), 1, 100, 64);
+  f.table.on_ack(at_us(1'100), 2, 100, 1, at_us(1'000), {}, 0);
+  f.table.on_ack(at_us(1'101), 0, 100, 1, at_us(1'001), {}, 0);
+  f.table.on_ack(at_us(2'000), 1, 100, 1, at_us(1'900), {}, 0);
+  EXPECT_GT(f.table.median_loss_per_mille(), 100U);
+}
+
 TEST(PathTable, packets_sent__numbers_given_out_without_the_skipped_ones) {
   Fixture f(1);
   std::uint64_t skipped = 0;

@@ -20,6 +20,9 @@ class PathWeight {
   // In effect, 256 = 1.0. Zero only when the base is: a standby path.
   std::uint16_t value() const { return value_; }
 
+  // Share of packets lost lately.
+  std::uint32_t loss_per_mille() const { return loss_ * 1'000 / 65'536; }
+
   // `step` is how long a path must go without a loss before the next step of its ramp.
   void on_acked(Instant now, std::uint32_t packets, Duration step) {
     if (loss_ != 0 || ramp_ < kRampFull) improve(now, packets, step);

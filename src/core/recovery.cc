@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::uint8_t kProbeBackoffMax = 10;
 
+// Loss on the median path that means congestion: queues that neither mark nor delay.
+constexpr std::uint32_t kCongestionLossPerMille = 20;
+
 bool carries_message(SentKind kind) {
   return kind == SentKind::kMessages || kind == SentKind::kSegment || kind == SentKind::kAnnounce;
 }
@@ -259,6 +262,13 @@ void Recovery::detect_losses(Instant now, Peer& peer, std::uint8_t path) {
   if (lost_packets > 0) {
     state_.counters.add(Counter::kPacketsLost, lost_packets);
     peer.paths.on_lost(now, path, lost_bytes, lost_packets);
+    if (peer.paths.median_loss_per_mille() >= kCongestionLossPerMille) slow_down(now, peer);
+  }
+}
+
+void Recovery::slow_down(Instant now, Peer& peer) {
+  for (Flow& flow : peer.flows) {
+    if (flow.window.in_flight() > 0) flow.window.on_congestion(now, peer.paths.best_rtt());
   }
 }
 

@@ -48,6 +48,7 @@ class Recovery {
                   std::optional<Instant>& newest_sent_at);
   void acknowledge(Peer& peer, std::uint32_t sent_slot, const RefusedNumbers& refused);
   void detect_losses(Instant now, Peer& peer, std::uint8_t path);
+  void slow_down(Instant now, Peer& peer);
   void lose(Instant now, Peer& peer, std::uint32_t sent_slot);
   void forget_refusals(Peer& peer, const SentItem& item);
   void on_control_lost(Peer& peer, const SentItem& item);

@@ -101,8 +101,8 @@ struct Frame {
   Errc code = Errc::kOk;     // refuse, cancel, abort, close.  read announce: why there is no data
   std::uint32_t tag = 0;     // message, announce.  ack: delay in microseconds.
                              // put, write: immediate.  abort: rank that saw the fault
-  std::uint32_t digest = 0;  // message, announce: 24 bits, 0 = none.  put, write: notification
-                             // sequence.  ack: cumulative ECN-marked packets.
+  std::uint32_t digest = 0;  // message, announce: 24 bits, 0 = none.  put, write: distance to
+                             // the ordered write before it.  ack: cumulative ECN-marked packets.
                              // abort: digest of the rank that saw the fault
   std::uint64_t number = 0;  // message number in the flow.  read data, read announce: the number
                              // of this answer.  ack: largest packet number that arrived, the last
@@ -114,7 +114,7 @@ struct Frame {
   std::uint32_t peer_token = 0;  // read announce: the reader's token.
                                  // ack: count of ranges (highest range first)
   std::uint64_t offset = 0;  // segment: offset in the message.  put, write, read: in the region.
-                             // grant: bytes that may be sent.  credit: cumulative bytes.
+                             // grant: bytes that may be sent.  credit: receives posted, cumulative.
                              // read data, read announce: number of the read that is answered.
                              // path probe, path response: the challenge
   std::uint64_t length = 0;  // announce, write, read, read announce: bytes of the message.
