@@ -189,6 +189,11 @@ int replay(const SimCheckOptions& options, const OutputOptions& output) {
                   kUsage);
   }
   if (options.seed != 0) scenario.seed = options.seed;
+  if (options.trace) {
+    const auto traced = sim::check::run_once(
+        scenario, nullptr, [](const std::string& line) { fmt::print("{}\n", line); });
+    return traced.failure ? kBadResult : kGood;
+  }
   SweepReport result;
   const sim::check::Outcome outcome = sim::check::run_scenario_isolated(scenario, &result.cpu_us);
   result.seeds = 1;

@@ -13,6 +13,7 @@ struct SimCheckOptions {
   std::uint64_t seed = 0;   // the first; 0: from 1
   std::uint32_t jobs = 0;   // 0: as many as there are processors
   std::string scenario;     // file to replay
+  bool trace = false;       // with `scenario`: print what happens, packet by packet
   std::string out = ".";    // where scenario files of failures go
 };
 

@@ -19,7 +19,10 @@ void add_check(CLI::App& sim, OutputOptions& output, int& exit_code) {
   check->add_option("--seeds", options->seeds, "Number of seeds (default 100; 1 with --seed)")
       ->check(CLI::Range(std::uint64_t{1}, kSeedsMax));
   check->add_option("--seed", options->seed, "First seed (default 1)");
-  check->add_option("--scenario", options->scenario, "Replay this scenario file instead");
+  CLI::Option* scenario =
+      check->add_option("--scenario", options->scenario, "Replay this scenario file instead");
+  check->add_flag("--trace", options->trace, "Print each packet, result and event of the replay")
+      ->needs(scenario);
   check->add_option("--jobs", options->jobs, "Processes (default: one per processor)")
       ->check(CLI::Range(1U, kJobsMax));
   check->add_option("--out", options->out, "Folder for the scenario files of failures");

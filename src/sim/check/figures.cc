@@ -10,14 +10,21 @@ namespace zhinu::sim::check {
 namespace {
 
 constexpr std::uint64_t kBitsPerByte = 8;
-constexpr std::int64_t kLinksPerPath = 4;
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kLinksPerPath = 4;
 // A leaf has more capacity than a port, so that the port is what is scarce.
 constexpr std::uint64_t kUplinkFactor = 4;
 constexpr std::uint64_t kQueueProducts = 4;  // bandwidth-delay products that a port can queue
+// A host does not lose what it has not sent: its queue is memory.
+constexpr std::uint64_t kNicQueueBytes = 16 << 20;
 
+// What a port carries during a round trip of a full packet and a short answer.
 std::uint64_t bandwidth_delay_bytes(std::uint64_t bits_per_s, Duration link_delay) {
-  const std::int64_t round_trip_ns = 2 * kLinksPerPath * link_delay.ns;
-  return bits_per_s / kBitsPerByte * static_cast<std::uint64_t>(round_trip_ns) / 1'000'000'000;
+  const std::uint64_t propagation_ns =
+      2 * kLinksPerPath * static_cast<std::uint64_t>(link_delay.ns);
+  const std::uint64_t packet_bits = ClusterOptions{}.packet_bytes_max * kBitsPerByte;
+  const std::uint64_t sending_ns = kLinksPerPath * packet_bits * kNsPerSecond / bits_per_s;
+  return bits_per_s / kBitsPerByte * (propagation_ns + sending_ns) / kNsPerSecond;
 }
 
 ClusterOptions cluster_options(std::uint32_t nodes, std::uint64_t bits_per_s, Duration link_delay,
@@ -31,6 +38,7 @@ ClusterOptions cluster_options(std::uint32_t nodes, std::uint64_t bits_per_s, Du
                               .queue_bytes = kQueueProducts * product,
                               .ecn_bytes = product};
   options.fabric.spine_link = options.fabric.host_link;
+  options.fabric.nic_queue_bytes = kNicQueueBytes;
   options.fabric.seed = seed;
   options.endpoints[0].grant_window_bytes = product;
   options.seed = seed;

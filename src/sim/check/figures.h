@@ -13,12 +13,12 @@ namespace zhinu::sim::check {
 
 struct IncastOptions {
   std::uint32_t senders = 32;  // onto one port
-  std::uint64_t port_bits_per_s = 10'000'000'000;
-  Duration link_delay = microseconds(2);  // of four links: a round trip of 16 us and more
+  std::uint64_t port_bits_per_s = 100'000'000'000;
+  Duration link_delay = microseconds(2);  // of each of the four links of a path
   std::uint64_t message_bytes = 256 * 1024;
   std::uint32_t outstanding = 2;  // messages of each sender
-  Duration warm_up = milliseconds(10);
-  Duration measured = milliseconds(100);
+  Duration warm_up = milliseconds(5);
+  Duration measured = milliseconds(20);
   std::uint64_t seed = 1;
 };
 
@@ -36,15 +36,26 @@ struct IncastFigures {
 
 IncastFigures incast(const IncastOptions& options);
 
+// What is promised.
+inline constexpr double kIncastGoodputMin = 0.9;
+inline constexpr double kIncastJainMin = 0.9;
+inline constexpr double kIncastSmallP99Max = 5;  // times idle
+inline constexpr double kPathLossRatioMin = 0.8;
+
+constexpr bool promise_kept(const IncastFigures& figures) {
+  return figures.goodput_ratio >= kIncastGoodputMin && figures.jain >= kIncastJainMin &&
+         figures.small_p99_ratio <= kIncastSmallP99Max;
+}
+
 struct PathLossOptions {
   std::uint32_t paths = 4;
   std::uint32_t loss_ppm = 50'000;  // on one of them
-  std::uint64_t port_bits_per_s = 10'000'000'000;
+  std::uint64_t port_bits_per_s = 100'000'000'000;
   Duration link_delay = microseconds(2);
   std::uint64_t message_bytes = 1024 * 1024;
   std::uint32_t outstanding = 4;
-  Duration warm_up = milliseconds(10);
-  Duration measured = milliseconds(100);
+  Duration warm_up = milliseconds(5);
+  Duration measured = milliseconds(20);
   std::uint64_t seed = 1;
 };
 
@@ -55,5 +66,9 @@ struct PathLossFigures {
 };
 
 PathLossFigures path_loss(const PathLossOptions& options);
+
+constexpr bool promise_kept(const PathLossFigures& figures) {
+  return figures.ratio >= kPathLossRatioMin;
+}
 
 }  // namespace zhinu::sim::check

@@ -96,13 +96,15 @@ std::optional<Streams::Wrong> Streams::on_delivery(std::uint32_t receive,
   }
   for (Lane& lane : stream.lanes) {
     if (lane.source != source) continue;
-    for (std::size_t i = lane.open; i < lane.posted.size(); ++i) {
-      const std::uint32_t message = lane.posted[i];
-      if (places_[message].delivered || !matches(message, bytes)) continue;
+    std::uint32_t candidates = 0;
+    const std::uint32_t message = recognise(lane, bytes, candidates);
+    if (candidates > 0) {
       places_[message].delivered = true;
       if (bytes.size() < kTellingBytesMin && places_[message].forgotten) ++stream.doubtful;
       while (lane.open < lane.posted.size() && places_[lane.posted[lane.open]].delivered)
         ++lane.open;
+      // With several that have the same few bytes nobody knows which one it was.
+      if (candidates > 1) return std::nullopt;
       return keep_order(lane, {receive_order, places_[message].position});
     }
     return explain(lane, receive, bytes);
@@ -110,6 +112,22 @@ std::optional<Streams::Wrong> Streams::on_delivery(std::uint32_t receive,
   return Wrong{Invariant::kBytesRight, "a message of node " + std::to_string(source) +
                                            " that sends nothing to " +
                                            named(scenario_.messages[receive])};
+}
+
+// The message of these bytes that was not delivered yet: one that is not forgotten, if
+// there is any.
+std::uint32_t Streams::recognise(const Lane& lane, ByteSpan bytes,
+                                 std::uint32_t& candidates) const {
+  std::uint32_t found = 0;
+  for (std::size_t i = lane.open; i < lane.posted.size(); ++i) {
+    const std::uint32_t message = lane.posted[i];
+    if (places_[message].delivered || !matches(message, bytes)) continue;
+    if (candidates == 0 || (places_[found].forgotten && !places_[message].forgotten))
+      found = message;
+    ++candidates;
+    if (bytes.size() >= kTellingBytesMin) break;
+  }
+  return found;
 }
 
 std::optional<Streams::Wrong> Streams::explain(const Lane& lane, std::uint32_t receive,

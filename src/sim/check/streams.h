@@ -88,6 +88,7 @@ class Streams {
   void add(std::uint32_t message, std::uint32_t stream);
   void learn_flags(Stream& stream) const;
   bool matches(std::uint32_t message, ByteSpan bytes) const;
+  std::uint32_t recognise(const Lane& lane, ByteSpan bytes, std::uint32_t& candidates) const;
   std::optional<Wrong> explain(const Lane& lane, std::uint32_t receive, ByteSpan bytes) const;
   std::optional<Wrong> keep_order(Lane& lane, const Delivery& delivery) const;
 

@@ -12,11 +12,17 @@ Fabric::Fabric(const FabricOptions& options, EventQueue& queue) : options_(optio
   ZHINU_ASSERT(options_.nics >= 1 && options_.nodes_per_pod >= 1 && options_.spines >= 1);
   const std::uint32_t pods = (options_.nodes + options_.nodes_per_pod - 1) / options_.nodes_per_pod;
   leaves_ = pods * options_.nics;
-  const std::uint32_t host_links = 2 * options_.nodes * options_.nics;
+  const std::uint32_t nics = options_.nodes * options_.nics;
+  const std::uint32_t host_links = 2 * nics;
   const std::uint32_t spine_links = 2 * leaves_ * options_.spines;
   links_.reserve(host_links + spine_links);
+  LinkOptions up = options_.host_link;
+  if (options_.nic_queue_bytes > 0) {
+    up.queue_bytes = options_.nic_queue_bytes;
+    up.ecn_bytes = options_.nic_queue_bytes;
+  }
   for (std::uint32_t i = 0; i < host_links; ++i)
-    links_.emplace_back(options_.host_link, options_.seed, i);
+    links_.emplace_back(i < nics ? up : options_.host_link, options_.seed, i);
   for (std::uint32_t i = 0; i < spine_links; ++i)
     links_.emplace_back(options_.spine_link, options_.seed, host_links + i);
   blocks_.assign(std::size_t{options_.nodes} * options_.nodes, 0);

@@ -28,6 +28,8 @@ struct FabricOptions {
   std::uint32_t spines = 4;
   LinkOptions host_link;
   LinkOptions spine_link;
+  // What a host queues before its own NIC, where nothing is marked; 0: as host_link says.
+  std::uint64_t nic_queue_bytes = 0;
   std::uint64_t seed = 1;  // of the faults and of the hash
 };
 
