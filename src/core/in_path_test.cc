@@ -132,6 +132,20 @@ TEST(InPath, ranges__last_gap_below_the_bitmap_ends_the_range) {
   EXPECT_EQ(ranges_of(path), (Ranges{{802, 3'999}}));
 }
 
+TEST(InPath, ranges__gap_that_a_leap_moves_below_the_bitmap_ends_the_range) {
+  for (std::uint64_t gap = 500; gap < 640; ++gap) {
+    for (const std::uint64_t leap : {2ULL, 9ULL, 70ULL}) {
+      InPath path;
+      arrive_all(path, 0, gap);
+      arrive_all(path, gap + 1, gap + kWindow);  // the gap is the bottom of the bitmap
+      const std::uint64_t largest = gap + kWindow - 1 + leap;
+      arrive(path, largest);
+      arrive_all(path, gap + kWindow, largest);
+      ASSERT_EQ(ranges_of(path), (Ranges{{gap + 1, largest}})) << gap << " " << leap;
+    }
+  }
+}
+
 TEST(InPath, ranges__highest_first) {
   InPath path;
   for (const std::uint64_t number : {3U, 0U, 9U, 1U, 8U, 5U}) arrive(path, number);
