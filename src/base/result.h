@@ -61,10 +61,8 @@ std::string_view errc_text(Errc code) noexcept;
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Errc error) : error_(error) {           // NOLINT(google-explicit-constructor)
-    ZHINU_ASSERT(error != Errc::kOk);
-  }
+  Result(T value) : value_(std::move(value)) {}
+  Result(Errc error) : error_(error) { ZHINU_ASSERT(error != Errc::kOk); }
 
   bool ok() const noexcept { return error_ == Errc::kOk; }
   Errc error() const noexcept { return error_; }
@@ -91,7 +89,7 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
-  constexpr Status(Errc error) : error_(error) {}  // NOLINT(google-explicit-constructor)
+  constexpr Status(Errc error) : error_(error) {}
 
   constexpr bool ok() const noexcept { return error_ == Errc::kOk; }
   constexpr Errc error() const noexcept { return error_; }

@@ -1,4 +1,4 @@
-// `zhinu version`.
+// `zhinu version`: prints name and version, for people or as JSON. Returns the exit code.
 #pragma once
 
 #include "cli/terminal.h"
