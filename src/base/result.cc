@@ -2,76 +2,55 @@
 
 namespace zhinu {
 
+namespace {
+
+struct Text {
+  Errc code;
+  std::string_view text;
+};
+
+constexpr Text kTexts[] = {
+    {Errc::kOk, "ok"},
+    {Errc::kInvalidArgument, "an argument is out of its range"},
+    {Errc::kFull, "a limit is reached"},
+    {Errc::kUnknownPeer, "no such peer"},
+    {Errc::kUnknownCommunicator, "no such communicator"},
+    {Errc::kUnknownRegion, "no such region"},
+    {Errc::kUnknownOperation, "no such operation, or it has ended"},
+    {Errc::kExists, "it exists already"},
+    {Errc::kCancelled, "cancelled by the caller"},
+    {Errc::kDeadlineExceeded, "the deadline passed"},
+    {Errc::kTruncated, "the receive is smaller than the message"},
+    {Errc::kDigestMismatch, "the ranks called different operations"},
+    {Errc::kRegionRefused, "the peer refused the region key, range or access"},
+    {Errc::kPeerCancelled, "the peer cancelled its side"},
+    {Errc::kPeerUnreachable, "the peer cannot be reached"},
+    {Errc::kPeerRestarted, "the peer restarted"},
+    {Errc::kPeerClosed, "the peer closed the connection"},
+    {Errc::kAborted, "the communicator was aborted"},
+    {Errc::kProtocolViolation, "the peer broke the protocol"},
+    {Errc::kNotHeld, "the receiver had no room to hold the message"},
+    {Errc::kTruncatedPacket, "the packet ends too early"},
+    {Errc::kBadLength, "a length in the packet is wrong"},
+    {Errc::kBadVersion, "no common protocol version"},
+    {Errc::kBadKind, "unknown packet kind"},
+    {Errc::kBadFrame, "unknown or malformed frame"},
+    {Errc::kBadTag, "the authentication tag is wrong"},
+    {Errc::kUnknownConnection, "unknown connection id"},
+    {Errc::kReplayed, "the packet was seen before"},
+    {Errc::kTooOld, "the packet is older than the replay window"},
+    {Errc::kBadPath, "unknown path"},
+    {Errc::kBadAck, "an ACK names a packet that was never sent"},
+    {Errc::kBadCookie, "the address cookie is missing or wrong"},
+    {Errc::kWrongWorld, "the packet belongs to another world generation"},
+    {Errc::kBadClass, "unknown traffic class"},
+};
+
+}  // namespace
+
 std::string_view errc_text(Errc code) noexcept {
-  switch (code) {
-    case Errc::kOk:
-      return "ok";
-    case Errc::kInvalidArgument:
-      return "an argument is out of its range";
-    case Errc::kFull:
-      return "a limit is reached";
-    case Errc::kUnknownPeer:
-      return "no such peer";
-    case Errc::kUnknownCommunicator:
-      return "no such communicator";
-    case Errc::kUnknownRegion:
-      return "no such region";
-    case Errc::kUnknownOperation:
-      return "no such operation, or it has ended";
-    case Errc::kExists:
-      return "it exists already";
-    case Errc::kCancelled:
-      return "cancelled by the caller";
-    case Errc::kDeadlineExceeded:
-      return "the deadline passed";
-    case Errc::kTruncated:
-      return "the receive is smaller than the message";
-    case Errc::kDigestMismatch:
-      return "the ranks called different operations";
-    case Errc::kRegionRefused:
-      return "the peer refused the region key, range or access";
-    case Errc::kPeerCancelled:
-      return "the peer cancelled its side";
-    case Errc::kPeerUnreachable:
-      return "the peer cannot be reached";
-    case Errc::kPeerRestarted:
-      return "the peer restarted";
-    case Errc::kPeerClosed:
-      return "the peer closed the connection";
-    case Errc::kAborted:
-      return "the communicator was aborted";
-    case Errc::kProtocolViolation:
-      return "the peer broke the protocol";
-    case Errc::kNotHeld:
-      return "the receiver had no room to hold the message";
-    case Errc::kTruncatedPacket:
-      return "the packet ends too early";
-    case Errc::kBadLength:
-      return "a length in the packet is wrong";
-    case Errc::kBadVersion:
-      return "no common protocol version";
-    case Errc::kBadKind:
-      return "unknown packet kind";
-    case Errc::kBadFrame:
-      return "unknown or malformed frame";
-    case Errc::kBadTag:
-      return "the authentication tag is wrong";
-    case Errc::kUnknownConnection:
-      return "unknown connection id";
-    case Errc::kReplayed:
-      return "the packet was seen before";
-    case Errc::kTooOld:
-      return "the packet is older than the replay window";
-    case Errc::kBadPath:
-      return "unknown path";
-    case Errc::kBadAck:
-      return "an ACK names a packet that was never sent";
-    case Errc::kBadCookie:
-      return "the address cookie is missing or wrong";
-    case Errc::kWrongWorld:
-      return "the packet belongs to another world generation";
-    case Errc::kBadClass:
-      return "unknown traffic class";
+  for (const Text& known : kTexts) {
+    if (known.code == code) return known.text;
   }
   return "unknown error";
 }
