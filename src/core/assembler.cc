@@ -36,7 +36,17 @@ bool Assembler::control_due(Instant now, const Peer& peer) const {
   return peer.ack_due_at <= now;
 }
 
+// Control that only a packet with a record may carry, while there is no record.
+bool Assembler::waits_for_record(const Peer& peer) const {
+  if (peer.state != PeerState::kUp || state_.sent_packets.available() >= kControlReserve) {
+    return false;
+  }
+  return !peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty() ||
+         peer.endings_sent_to != peer.ending_sequence || peer.aborts_due;
+}
+
 bool Assembler::next_control(Instant now, Transmit& out) {
+  const PeerId last = state_.control_tail;
   while (!state_.control_head.is_none()) {
     Peer& peer = state_.peer(state_.control_head);
     if (peer.state == PeerState::kUp && send_path_probe(now, peer, out)) return true;
@@ -45,6 +55,9 @@ bool Assembler::next_control(Instant now, Transmit& out) {
     if (state_.control_head.is_none()) state_.control_tail = PeerId::none();
     peer.in_control_ring = false;
     state_.touch_timer(peer);
+    // The ACK that gives a record back says nothing of control.
+    if (waits_for_record(peer)) state_.want_control(peer);
+    if (peer.id == last) break;
   }
   return false;
 }
@@ -84,7 +97,8 @@ bool Assembler::send_control(Instant now, Peer& peer, Transmit& out) {
   const auto path = peer.paths.best();
   if (!path.has_value()) return false;
   const std::uint32_t sent_slot =
-      state_.sent_packets.available() < 2 ? kNoSlot : state_.sent_packets.acquire_raw();
+      state_.sent_packets.available() < kControlReserve ? kNoSlot
+                                                        : state_.sent_packets.acquire_raw();
   SentPacket& sent = sent_slot == kNoSlot ? scratch_ : state_.sent_packets[sent_slot];
   PacketBuilder builder(packet_, sent, packet_limit(peer, *path));
   if (peer.close_code.has_value()) {
@@ -120,6 +134,8 @@ void Assembler::leave_ring(State::FlowRing& ring) {
 }
 
 bool Assembler::next_data(Instant now, Transmit& out) {
+  // The flows stay in their rings: nobody would put back what left for want of a record.
+  if (state_.sent_packets.available() < kDataReserve) return next_repeat(now, out);
   while (state_.flows_in_rings > 0) {
     State::FlowRing& ring = state_.rings[ring_];
     if (ring.head.is_none() || ring.deficit_bytes <= 0) {
@@ -127,7 +143,7 @@ bool Assembler::next_data(Instant now, Transmit& out) {
         ring.deficit_bytes = 0;
       } else {
         ring.deficit_bytes += state_.options.class_weights[ring_] * kWeightUnitBytes;
-        // Still in debt: the others go on meanwhile. A weight of 0 would never be served.
+        // Still in debt: the others go on meanwhile.
         if (ring.deficit_bytes > 0) continue;
       }
       ring_ = ring_ + 1U < kTrafficClasses ? static_cast<std::uint8_t>(ring_ + 1) : 1;
@@ -153,14 +169,25 @@ bool Assembler::next_data(Instant now, Transmit& out) {
   return false;
 }
 
+// With hardly a record left only what a lost packet left goes, as that gives one back.
+bool Assembler::next_repeat(Instant now, Transmit& out) {
+  if (state_.sent_packets.available() < kRepeatReserve) return false;
+  for (const State::FlowRing& ring : state_.rings) {
+    for (FlowId id = ring.head; !id.is_none(); id = state_.flow(id).ring_next) {
+      if (!state_.flow(id).lost.empty() && send_data(now, id, out)) return true;
+    }
+  }
+  return false;
+}
+
 bool Assembler::send_data(Instant now, FlowId id, Transmit& out) {
   Flow& flow = state_.flow(id);
   Peer& peer = state_.peer(peer_of(id));
   if (peer.state != PeerState::kUp || !outgoing_.sendable(flow)) return false;
   const auto path = peer.paths.choose(peer.session.packet_bytes_max);
   if (!path.has_value()) return false;
-  if (state_.sent_packets.available() < kSentReserve) return false;
   const std::uint32_t sent_slot = state_.sent_packets.acquire_raw();
+  ZHINU_ASSERT(sent_slot != kNoSlot);
   PacketBuilder builder(packet_, state_.sent_packets[sent_slot], packet_limit(peer, *path));
   if (peer.ack_mask != 0) add_acks(now, peer, builder, true);
   if (!peer.grants.empty()) add_grants(peer, builder);
@@ -366,7 +393,7 @@ void Assembler::add_probe_answers(Peer& peer, PacketBuilder& builder) {
 void Assembler::finish(Instant now, Peer& peer, std::uint8_t path, TrafficClass traffic_class,
                        PacketBuilder& builder, std::uint32_t sent_slot, Transmit& out) {
   const PathTable::Number number = peer.paths.next_number(path);
-  if (number.skipped.has_value()) recovery_.on_skipped(peer, path, *number.skipped);
+  if (number.skipped.has_value()) recovery_.on_skipped(now, peer, path, *number.skipped);
   // A packet of a data class may hold nothing but ACKs after all.
   const TrafficClass paid_by = builder.has_items() ? traffic_class : TrafficClass::kControl;
   packet_.header.traffic_class = paid_by;

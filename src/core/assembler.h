@@ -25,10 +25,12 @@ class Assembler {
  private:
   bool next_control(Instant now, Transmit& out);
   bool next_data(Instant now, Transmit& out);
+  bool next_repeat(Instant now, Transmit& out);
   bool send_control(Instant now, Peer& peer, Transmit& out);
   bool send_path_probe(Instant now, Peer& peer, Transmit& out);
   bool send_data(Instant now, FlowId id, Transmit& out);
   bool control_due(Instant now, const Peer& peer) const;
+  bool waits_for_record(const Peer& peer) const;
   std::uint32_t packet_limit(const Peer& peer, std::uint8_t path) const;
 
   // Frames. Each adds what fits; `items` says whether frames that elicit an ACK may be added.
@@ -46,8 +48,11 @@ class Assembler {
               PacketBuilder& builder, std::uint32_t sent_slot, Transmit& out);
   void leave_ring(State::FlowRing& ring);
 
-  // Sent-packet records that data leaves alone, so that it cannot lock out grants and cancels.
-  static constexpr std::uint32_t kSentReserve = 8;
+  // Sent-packet records that must be free for a packet of each kind: data cannot lock out its
+  // own repeats, nor these grants and cancels.
+  static constexpr std::uint32_t kDataReserve = 8;
+  static constexpr std::uint32_t kRepeatReserve = 6;
+  static constexpr std::uint32_t kControlReserve = 3;
 
   State& state_;
   Outgoing& outgoing_;

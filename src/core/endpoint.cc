@@ -181,13 +181,14 @@ void Endpoint::handle_timeout(Instant now) {
   impl.update_timers();
   impl.run_deadlines(now);
   impl.transfers.handle_timeout(now);
-  // Each peer at most once a call: a timer that stays due waits for the next.
-  for (std::size_t i = 0; i < impl.state.peers.size() && impl.state.timers.earliest() <= now; ++i) {
+  // Each peer at most once a call: a timer that stays due waits for the next, and does not
+  // keep the timers of others from their turn.
+  while (impl.state.timers.earliest() <= now) {
     Peer& peer = impl.state.peer({impl.state.timers.earliest_owner()});
+    impl.state.timers.set(peer.id.value, Instant::never());
     impl.state.counters.add(Counter::kTimersFired);
     impl.run_peer_timers(now, peer);
     impl.state.touch_timer(peer);
-    impl.update_timers();
   }
   impl.run_aborts(now);
 }

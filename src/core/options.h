@@ -83,7 +83,8 @@ struct EndpointOptions {
   // Packets that leave together on one path, in bytes: about 200 us of it at most.
   std::uint32_t train_bytes = 64 * 1024;
 
-  // Share of the classes under contention (deficit round robin; control is first).
+  // Share of the classes under contention (deficit round robin; control is first). At least 1:
+  // a weight of 0 would never be served.
   std::array<std::uint16_t, kTrafficClasses> class_weights{0, 64, 64, 16, 16};
 
   // An ACK waits for data to ride on, but not longer, and not for more than this.

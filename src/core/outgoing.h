@@ -79,9 +79,6 @@ class Outgoing {
   // packet record was kept (a segment that waits for a buffer), else the caller releases it.
   bool on_acked(const SentItem& item, FlowId flow, SentPacket& sent, std::uint32_t sent_slot,
                 const RefusedNumbers& refused);
-  // Keeps, of a lost packet, what must be repeated; true if it joined the flow's lost queue
-  // (else the caller releases the packet).
-  bool on_lost(std::uint32_t sent_slot, FlowId flow);
   // The peer is gone: releases a packet record, dropping what it refers to.
   void forget_packet(std::uint32_t sent_slot);
   void on_cancel_acked(std::uint32_t slot);

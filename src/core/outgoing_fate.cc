@@ -158,14 +158,6 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
   return false;
 }
 
-bool Outgoing::on_lost(std::uint32_t sent_slot, FlowId flow_id) {
-  SentPacket& sent = state_.sent_packets[sent_slot];
-  if (sent.item_count == 0) return false;
-  state_.flow(flow_id).lost.push_back(state_.sent_packets, sent_slot);
-  activate(flow_id);
-  return true;
-}
-
 void Outgoing::forget_packet(std::uint32_t sent_slot) {
   const SentPacket& sent = state_.sent_packets[sent_slot];
   for (std::uint8_t i = 0; i < sent.item_count; ++i) {
@@ -198,6 +190,7 @@ void Outgoing::on_cancel_acked(std::uint32_t slot) {
   Flow& flow = state_.flow(record.flow);
   if (flow.outgoing.look(record.number) == NumberWindow::Seen::kFresh) {
     flow.outgoing.mark(record.number);
+    activate(record.flow);  // the window of numbers may have been what it waited for
   }
   state_.try_release_send(slot);
 }

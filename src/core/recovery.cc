@@ -7,6 +7,9 @@ namespace zhinu::core {
 namespace {
 
 constexpr std::uint8_t kProbeBackoffMax = 10;
+// A number left out is not remembered when fewer records are free: nothing is sent with it, so
+// it must not keep anything from being sent.
+constexpr std::uint32_t kTrapReserve = 16;
 
 // Loss on the median path that means congestion: queues that neither mark nor delay.
 constexpr std::uint32_t kCongestionLossPerMille = 20;
@@ -31,11 +34,12 @@ void Recovery::on_sent(Peer& peer, std::uint32_t sent_slot) {
   state_.touch_timer(peer);
 }
 
-void Recovery::on_skipped(Peer& peer, std::uint8_t path, std::uint64_t number) {
+void Recovery::on_skipped(Instant now, Peer& peer, std::uint8_t path, std::uint64_t number) {
+  if (state_.sent_packets.available() < kTrapReserve) return;
   const std::uint32_t slot = state_.sent_packets.acquire();
-  if (slot == kNoSlot) return;
   SentPacket& sent = state_.sent_packets[slot];
   sent.number = number;
+  sent.sent_at = now;
   sent.path = path;
   sent.skipped = true;
   peer.flights[path].sent.push_back(state_.sent_packets, slot);
@@ -243,11 +247,10 @@ void Recovery::detect_losses(Instant now, Peer& peer, std::uint8_t path) {
     const SentPacket& sent = state_.sent_packets[slot];
     if (sent.number >= flight.largest_acked) break;
     const bool overtaken = flight.largest_acked - sent.number >= kReorderPackets;
-    if (!overtaken && !sent.skipped && now < sent.sent_at + delay) {
+    if (!overtaken && now < sent.sent_at + delay) {
       flight.loss_at = sent.sent_at + delay;
       break;
     }
-    if (!overtaken && sent.skipped) break;  // stays as a trap until it is clearly behind
     flight.sent.pop_front(state_.sent_packets);
     if (sent.skipped) {
       state_.sent_packets.release(slot);
@@ -286,10 +289,15 @@ void Recovery::lose(Instant, Peer& peer, std::uint32_t sent_slot) {
     }
   }
   sent.item_count = kept;
-  if (kept > 0) state_.counters.add(Counter::kBytesResent, sent.bytes);
-  if (kept == 0 || !outgoing_.on_lost(sent_slot, flow_id(peer.id, sent.traffic_class))) {
+  const TrafficClass traffic_class = sent.traffic_class;
+  if (kept > 0) {
+    state_.counters.add(Counter::kBytesResent, sent.bytes);
+    peer.flow(traffic_class).lost.push_back(state_.sent_packets, sent_slot);
+  } else {
     state_.sent_packets.release(sent_slot);
   }
+  // Even without anything to repeat the window has room now.
+  if (traffic_class != TrafficClass::kControl) outgoing_.activate(flow_id(peer.id, traffic_class));
 }
 
 void Recovery::flush_path(Instant now, Peer& peer, std::uint8_t path) {

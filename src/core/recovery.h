@@ -21,7 +21,7 @@ class Recovery {
   // A packet that elicits an ACK left; `sent_slot` holds its number, time, bytes and items.
   void on_sent(Peer& peer, std::uint32_t sent_slot);
   // A number was left out on purpose. Without room the trap is not laid.
-  void on_skipped(Peer& peer, std::uint8_t path, std::uint64_t number);
+  void on_skipped(Instant now, Peer& peer, std::uint8_t path, std::uint64_t number);
 
   // An ACK frame and its decoded ranges. False: it names what was never sent.
   bool on_ack(Instant now, Peer& peer, const wire::Frame& frame, std::span<wire::AckRange> ranges,

@@ -42,6 +42,7 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       send_deadlines(options.sends_max),
       receive_deadlines(options.receives_max),
       words_per_map(words_of(options)) {
+  for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
   map_words.resize(static_cast<std::size_t>(words_per_map) * options.segment_maps_max);
   free_maps.reserve(options.segment_maps_max);
   for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps.push_back(i - 1);
