@@ -1,0 +1,56 @@
+// Counts allocations, to prove that the data path makes none.
+//
+// Include it in one source of a program only: it replaces the global operators, or, where
+// AddressSanitizer has replaced them, asks that to tell. Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ZHINU_TEST_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ZHINU_TEST_ASAN 1
+#endif
+#endif
+
+namespace zhinu::core::test {
+
+inline std::uint64_t allocations = 0;  // since the program started
+
+}  // namespace zhinu::core::test
+
+#ifdef ZHINU_TEST_ASAN
+#include <sanitizer/allocator_interface.h>
+
+namespace zhinu::core::test {
+
+inline const int allocation_hooks = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { ++allocations; }, [](const volatile void*) {});
+
+}  // namespace zhinu::core::test
+#else
+namespace zhinu::core::test {
+
+inline void* counted_allocation(std::size_t bytes) {
+  ++allocations;
+  void* const memory = std::malloc(bytes > 0 ? bytes : 1);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace zhinu::core::test
+
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  return zhinu::core::test::counted_allocation(bytes);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes) {
+  return zhinu::core::test::counted_allocation(bytes);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
