@@ -120,7 +120,7 @@ class Outgoing {
   };
   // Sends from one channel until its turn, its queue or the packet ends.
   Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
-  bool park_lost(Flow& flow, std::uint32_t sent_slot);
+  bool waits_for_announcement(const SentPacket& lost) const;
   void fill_bulk(Flow& flow, PacketBuilder& builder);
   static std::uint32_t eager_bytes_of(const SendRecord& record);
   static void describe(const SendRecord& record, wire::Frame& frame);

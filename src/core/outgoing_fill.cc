@@ -81,29 +81,29 @@ bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& buil
     }
     const std::uint32_t sent_slot = flow.lost.head;
     SentPacket& lost = state_.sent_packets[sent_slot];
-    if (park_lost(flow, sent_slot)) continue;
-    while (lost.item_count > 0) {
+    while (lost.item_count > 0 && !waits_for_announcement(lost)) {
       if (!fill_lost_item(lost.items[0], builder)) return false;
       std::copy(lost.items.begin() + 1, lost.items.end(), lost.items.begin());
       --lost.item_count;
     }
     flow.lost.pop_front(state_.sent_packets);
-    state_.sent_packets.release(sent_slot);
+    if (lost.item_count > 0) {
+      SendRecord& record = state_.sends[lost.items[0].slot];
+      lost.next = record.parked_head;
+      record.parked_head = sent_slot;
+    } else {
+      state_.sent_packets.release(sent_slot);
+    }
   }
   flow.pace_resends = false;
   return true;
 }
 
-// A segment whose announcement itself must be repeated waits with its message.
-bool Outgoing::park_lost(Flow& flow, std::uint32_t sent_slot) {
-  SentPacket& lost = state_.sent_packets[sent_slot];
+// A segment, always the last of its packet, whose announcement itself must be repeated: it is
+// parked with its message.
+bool Outgoing::waits_for_announcement(const SentPacket& lost) const {
   if (lost.item_count != 1 || lost.items[0].kind != SentKind::kSegment) return false;
-  SendRecord& record = state_.sends[lost.items[0].slot];
-  if (record.state != SendState::kQueued) return false;
-  flow.lost.pop_front(state_.sent_packets);
-  lost.next = record.parked_head;
-  record.parked_head = sent_slot;
-  return true;
+  return state_.sends[lost.items[0].slot].state == SendState::kQueued;
 }
 
 // False when the packet is full; what did not fit stays in the item.
@@ -223,7 +223,10 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
         return Step::kPacketFull;
       }
     } else {
-      if (channel.announced >= state_.options.announced_max) return Step::kChannelBlocked;
+      if (channel.announced >= state_.options.announced_max) {
+        channel.deficit_bytes = 0;  // who cannot use its turn does not save it up
+        return Step::kChannelBlocked;
+      }
       if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
       channel.queue.pop_front(state_.sends);
       assign_number(flow, channel, record);
