@@ -1,0 +1,467 @@
+// Covers transfers.cc, transfers_refusals.cc and transfers_notify.cc.
+#include "core/transfers.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/engine_fixture_test.h"
+
+namespace zhinu::core {
+namespace {
+
+using test::Engine;
+using test::engine_options;
+
+constexpr std::uint32_t kToken = 7;
+
+FlowId flow_of(const Peer& peer) { return flow_id(peer.id, TrafficClass::kGradient); }
+
+// A receive record that got message `number` of the peer.
+std::uint32_t start(Engine& engine, const Peer& peer, std::uint64_t number, std::size_t bytes) {
+  const std::uint32_t slot = engine.state.acquire_receive();
+  ReceiveRecord& record = engine.state.receives[slot];
+  record.kind = ReceiveKind::kReceive;
+  record.has_user = true;
+  record.communicator = test::kWorldCommunicator.value;
+  record.buffer = engine.memory(bytes).data();
+  record.capacity = bytes;
+  record.user = number;
+  engine.transfers.start(engine.now, slot, flow_of(peer), number, kToken, bytes);
+  return slot;
+}
+Taken segment(Engine& engine, const Peer& peer, std::uint64_t number, std::uint64_t offset,
+              ByteSpan bytes) {
+  return engine.transfers.on_segment(engine.now, flow_of(peer), number, offset, bytes);
+}
+std::uint64_t pending(const Engine& engine, std::uint32_t slot) {
+  const ReceiveRecord& record = engine.state.receives[slot];
+  return record.granted - record.map.delivered();
+}
+std::vector<Completion> completions(Engine& engine) {
+  std::array<Completion, 64> out;
+  const std::size_t count = engine.state.poll_completions(out);
+  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+TEST(Transfers, start__one_sender_gets_the_window_and_no_more) {
+  EndpointOptions options = engine_options();
+  options.grant_window_bytes = 256 * 1024;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 0, 1024 * 1024);
+  const ReceiveRecord& record = engine.state.receives[slot];
+  EXPECT_EQ(record.state, ReceiveState::kIncoming);
+  EXPECT_EQ(record.granted, 256U * 1024);
+  EXPECT_EQ(peer.grants.head, slot);
+  EXPECT_EQ(peer.grants.tail, slot);
+  EXPECT_TRUE(peer.in_control_ring);
+}
+
+TEST(Transfers, start__quantum_is_an_eighth_of_the_window_within_its_bounds) {
+  const struct {
+    std::uint64_t window;
+    std::uint64_t granted;
+  } cases[] = {
+      {16 * 1024, 16 * 1024},               // quantum 8 KiB, twice
+      {24 * 1024 - 1, 16 * 1024},           // a third does not fit
+      {4 * 1024, 8 * 1024},                 // one is granted in any case
+      {1024 * 1024, 1024 * 1024},           // 64 KiB, 16 times
+      {1024 * 1024 + 65'535, 1024 * 1024},  // 64 KiB is the most
+  };
+  for (const auto& each : cases) {
+    EndpointOptions options = engine_options();
+    options.grant_window_bytes = each.window;
+    Engine engine(options);
+    const std::uint32_t slot = start(engine, engine.add_peer(), 0, 2 * 1024 * 1024);
+    EXPECT_EQ(engine.state.receives[slot].granted, each.granted) << each.window;
+  }
+}
+
+TEST(Transfers, start__grant_ends_with_the_message) {
+  Engine engine;
+  const std::uint32_t slot = start(engine, engine.add_peer(), 0, 10'001);
+  EXPECT_EQ(engine.state.receives[slot].granted, 10'001U);
+}
+
+TEST(Transfers, start__nothing_beyond_the_span_of_the_map) {
+  EndpointOptions options = engine_options();
+  options.message_span_bytes = 64 * 1024;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 0, 256 * 1024);
+  const ReceiveRecord& record = engine.state.receives[slot];
+  EXPECT_EQ(record.granted, 64U * 1024);
+  const std::vector<std::byte> bytes(4'096, std::byte{5});
+  EXPECT_EQ(segment(engine, peer, 0, 64 * 1024, bytes), Taken::kNoRoom);
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(record.granted, 68U * 1024);
+}
+
+TEST(Transfers, pump__window_holds_over_32_senders_and_turns_are_fair) {
+  constexpr std::uint32_t kSenders = 32;
+  constexpr std::uint64_t kWindow = 256 * 1024;
+  constexpr std::uint64_t kQuantum = kWindow / 8;
+  constexpr std::uint64_t kMessage = 512 * 1024;
+  EndpointOptions options = engine_options();
+  options.grant_window_bytes = kWindow;
+  Engine engine(options);
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < kSenders; ++i) engine.add_peer();
+  for (const auto& peer : engine.state.peers) slots.push_back(start(engine, *peer, 0, kMessage));
+  const std::vector<std::byte> bytes(8'192, std::byte{5});
+  std::uint64_t delivered = 0;
+  for (std::uint32_t turn = 0; delivered < kSenders * kMessage; ++turn) {
+    // Whoever has the most to come sends one segment.
+    std::uint32_t from = turn % kSenders;
+    std::uint64_t sum = 0;
+    std::uint64_t least = kMessage;
+    std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < kSenders; ++i) {
+      const ReceiveRecord& record = engine.state.receives[slots[i]];
+      if (record.state != ReceiveState::kIncoming) continue;
+      sum += pending(engine, slots[i]);
+      if (engine.state.receives[slots[from]].state != ReceiveState::kIncoming ||
+          pending(engine, slots[i]) > pending(engine, slots[from])) {
+        from = i;
+      }
+      if (i == 0) continue;  // it was alone when it began
+      least = std::min(least, record.granted);
+      most = std::max(most, record.granted);
+    }
+    ASSERT_LE(sum, kWindow);
+    if (most > 0) {
+      ASSERT_LE(most - std::min(most, least), kQuantum);
+    }
+    const std::uint64_t at = engine.state.receives[slots[from]].map.delivered();
+    ASSERT_EQ(segment(engine, engine.state.peer({from}), 0, at, bytes), Taken::kYes);
+    delivered += bytes.size();
+  }
+  EXPECT_EQ(completions(engine).size(), kSenders);
+  EXPECT_EQ(engine.state.receives.used(), 0U);
+  EXPECT_EQ(engine.state.incoming_index.size(), 0U);
+  EXPECT_EQ(engine.count(Counter::kMessagesReceived), kSenders);
+}
+
+TEST(Transfers, pump__messages_of_one_flow_take_turns) {
+  EndpointOptions options = engine_options();
+  options.grant_window_bytes = 64 * 1024;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::uint32_t first = start(engine, peer, 0, 128 * 1024);
+  const std::uint32_t second = start(engine, peer, 1, 128 * 1024);
+  EXPECT_EQ(engine.state.receives[first].granted, 64U * 1024);
+  EXPECT_EQ(engine.state.receives[second].granted, 0U);
+  const std::vector<std::byte> bytes(32'768, std::byte{5});
+  ASSERT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(engine.state.receives[first].granted, (64U + 16U) * 1024);
+  EXPECT_EQ(engine.state.receives[second].granted, 16U * 1024);
+}
+
+TEST(Transfers, handle_timeout__silent_sender_leaves_the_window_to_others) {
+  EndpointOptions options = engine_options();
+  options.grant_window_bytes = 64 * 1024;
+  Engine engine(options);
+  Peer& silent = engine.add_peer();
+  Peer& other = engine.add_peer();
+  const std::uint32_t first = start(engine, silent, 0, 1024 * 1024);
+  EXPECT_EQ(engine.transfers.timeout(), engine.now + milliseconds(10));
+  const std::uint32_t second = start(engine, other, 0, 1024 * 1024);
+  EXPECT_EQ(engine.state.receives[second].granted, 0U);
+
+  engine.now = engine.now + milliseconds(10);
+  engine.transfers.handle_timeout(engine.now - nanoseconds(1));
+  EXPECT_FALSE(engine.state.receives[first].stalled);
+  engine.transfers.handle_timeout(engine.now);
+  // Both were silent for as long; the ring goes on with the first, then the second.
+  EXPECT_TRUE(engine.state.receives[first].stalled);
+  EXPECT_GT(engine.state.receives[second].granted, 0U);
+
+  const std::uint64_t granted = engine.state.receives[second].granted;
+  const std::vector<std::byte> bytes(8'192, std::byte{5});
+  ASSERT_EQ(segment(engine, silent, 0, 0, bytes), Taken::kYes);
+  EXPECT_FALSE(engine.state.receives[first].stalled);  // it counts again
+  EXPECT_EQ(engine.state.receives[second].granted, granted);
+}
+
+TEST(Transfers, start__waits_for_a_map_and_refuses_segments_meanwhile) {
+  EndpointOptions options = engine_options();
+  options.segment_maps_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::uint32_t first = start(engine, peer, 0, 4'096);
+  const std::uint32_t second = start(engine, peer, 1, 4'096);
+  const std::uint32_t third = start(engine, peer, 2, 4'096);
+  EXPECT_EQ(engine.state.receives[first].state, ReceiveState::kIncoming);
+  EXPECT_EQ(engine.state.receives[second].state, ReceiveState::kMatched);
+  EXPECT_EQ(engine.state.receives[second].granted, 0U);
+
+  const std::vector<std::byte> bytes(4'096, std::byte{5});
+  EXPECT_EQ(segment(engine, peer, 1, 0, bytes), Taken::kYes);
+  EXPECT_EQ(peer.refusal_count, 1U);
+  const Refusal& refusal = engine.state.refusals[peer.refusals.head];
+  EXPECT_EQ(refusal.number, 1U);
+  EXPECT_EQ(refusal.token, kToken);
+  EXPECT_EQ(refusal.code, Errc::kNotHeld);
+
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(engine.state.receives[second].state, ReceiveState::kIncoming);
+  EXPECT_EQ(engine.state.receives[second].granted, 4'096U);
+  EXPECT_EQ(engine.state.receives[third].state, ReceiveState::kMatched);
+  EXPECT_EQ(segment(engine, peer, 1, 0, bytes), Taken::kYes);
+  EXPECT_EQ(engine.state.receives[third].state, ReceiveState::kIncoming);
+  ASSERT_EQ(completions(engine).size(), 2U);
+}
+
+TEST(Transfers, drop__of_one_that_waits_for_a_map) {
+  EndpointOptions options = engine_options();
+  options.segment_maps_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  start(engine, peer, 0, 4'096);
+  const std::uint32_t second = start(engine, peer, 1, 4'096);
+  engine.transfers.drop(engine.now, second, Errc::kCancelled);
+  const auto done = completions(engine);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].status, Errc::kCancelled);
+  EXPECT_EQ(done[0].bytes, 0U);
+  EXPECT_EQ(engine.state.receives.used(), 1U);
+}
+
+TEST(Transfers, on_segment__copies_once_and_knows_duplicates) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 0, 1'000);
+  const std::byte* const buffer = engine.state.receives[slot].buffer;
+  const auto bytes = test::sample_packet(1'000, 99);
+  const ByteSpan all(bytes);
+  EXPECT_EQ(segment(engine, peer, 0, 512, all.subspan(512)), Taken::kYes);
+  EXPECT_EQ(segment(engine, peer, 0, 512, all.subspan(512)), Taken::kDuplicate);
+  EXPECT_EQ(segment(engine, peer, 0, 0, all.first(512)), Taken::kYes);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), buffer));
+  EXPECT_EQ(engine.count(Counter::kDuplicateSegments), 1U);
+  const auto done = completions(engine);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].status, Errc::kOk);
+  EXPECT_EQ(done[0].bytes, 1'000U);
+
+  engine.state.flow(flow_of(peer)).incoming.mark(0);
+  EXPECT_EQ(segment(engine, peer, 0, 0, all.first(512)), Taken::kDuplicate);
+  EXPECT_EQ(engine.count(Counter::kLateSegments), 1U);
+}
+
+TEST(Transfers, on_segment__before_its_announcement_counts_as_lost) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const std::vector<std::byte> bytes(128);
+  EXPECT_EQ(segment(engine, peer, 3, 0, bytes), Taken::kNoRoom);
+  EXPECT_EQ(engine.count(Counter::kDropEarlySegment), 1U);
+  EXPECT_EQ(peer.refusal_count, 0U);
+}
+
+TEST(Transfers, on_segment__impossible_ranges_are_bad) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  start(engine, peer, 0, 1'000);
+  const std::vector<std::byte> bytes(1'024);
+  const ByteSpan all(bytes);
+  EXPECT_EQ(segment(engine, peer, 0, 1, all.first(128)), Taken::kBad);
+  EXPECT_EQ(segment(engine, peer, 0, 0, all.first(100)), Taken::kBad);
+  EXPECT_EQ(segment(engine, peer, 0, 0, all), Taken::kBad);
+  EXPECT_EQ(segment(engine, peer, 0, 0, all.first(0)), Taken::kBad);
+}
+
+TEST(Transfers, on_segment__unscheduled_before_a_match_is_refused_and_granted_later) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  wire::Frame announce;
+  announce.kind = wire::FrameKind::kAnnounce;
+  announce.communicator = test::kWorldCommunicator.value;
+  announce.length = 20'000;
+  announce.token = kToken;
+  ASSERT_EQ(engine.incoming.on_announce(engine.now, flow_of(peer), announce, 0), Taken::kYes);
+  const std::vector<std::byte> bytes(1'280);
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(segment(engine, peer, 0, 1'280, bytes), Taken::kYes);
+  EXPECT_EQ(peer.refusal_count, 1U);  // one serves both until it was sent
+  EXPECT_TRUE(peer.grants.empty());
+
+  ReceiveArgs args;
+  args.peer = peer.id;
+  args.communicator = test::kWorldCommunicator;
+  args.buffer = engine.memory(20'000);
+  const std::uint32_t slot = engine.incoming.post_receive(engine.now, args);
+  EXPECT_EQ(engine.state.receives[slot].state, ReceiveState::kIncoming);
+  EXPECT_TRUE(engine.state.receives[slot].refused);
+  EXPECT_EQ(peer.grants.head, slot);
+}
+
+TEST(Transfers, refuse__one_path_each_and_no_more_than_a_packet_takes) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  for (std::uint64_t number = 0; number < 32; ++number) {
+    ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, Errc::kNotHeld));
+  }
+  EXPECT_FALSE(engine.transfers.refuse(flow_of(peer), 32, kNoSlot, Errc::kNotHeld));
+  EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), 5, kNoSlot, Errc::kNotHeld));  // is there
+  EXPECT_EQ(peer.refusal_count, 32U);
+  EXPECT_EQ(engine.count(Counter::kEagerNotHeld), 32U);
+  engine.transfers.forget_refusal(flow_of(peer), 5);
+  EXPECT_EQ(peer.refusal_count, 31U);
+  engine.state.arriving_path = 1;
+  EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), 6, kNoSlot, Errc::kNotHeld));
+  EXPECT_EQ(peer.refusal_count, 32U);  // the same message on another path
+}
+
+TEST(Transfers, refuse__pool_of_all_peers_is_full) {
+  EndpointOptions options = engine_options();
+  options.refusals_max = 2;
+  Engine engine(options);
+  Peer& first = engine.add_peer();
+  Peer& second = engine.add_peer();
+  EXPECT_TRUE(engine.transfers.refuse(flow_of(first), 0, kNoSlot, Errc::kNotHeld));
+  EXPECT_TRUE(engine.transfers.tell_end(flow_of(first), 1, kToken, Errc::kTruncated));
+  EXPECT_FALSE(engine.transfers.refuse(flow_of(second), 0, kNoSlot, Errc::kNotHeld));
+  EXPECT_FALSE(engine.transfers.tell_end(flow_of(second), 1, kToken, Errc::kTruncated));
+}
+
+TEST(Transfers, take_back_refusals__of_a_packet_that_counts_as_lost) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), 0, kNoSlot, Errc::kNotHeld));
+  const std::uint32_t before = peer.refusal_sequence;
+  ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), 1, kNoSlot, Errc::kNotHeld));
+  ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), 2, kNoSlot, Errc::kNotHeld));
+  engine.transfers.take_back_refusals(peer, before);
+  EXPECT_EQ(peer.refusal_count, 1U);
+  EXPECT_EQ(engine.state.refusals[peer.refusals.head].number, 0U);
+  EXPECT_EQ(peer.refusals.head, peer.refusals.tail);
+}
+
+// Refusals of two paths leave with the ACKs of both; only what was acknowledged is forgotten.
+TEST(Transfers, refuse__is_forgotten_only_with_an_ack_of_its_path) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  for (std::uint8_t path = 0; path < 2; ++path) {
+    peer.in_paths[path].on_packet(engine.now, 0, 100, true, false);
+    engine.state.arriving_path = path;
+    ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), path, kNoSlot, Errc::kNotHeld));
+  }
+  peer.ack_mask = 1;  // path 0 alone owes an ACK
+  peer.ack_due_at = engine.now;
+  engine.state.want_control(peer);
+  Transmit out;
+  ASSERT_TRUE(engine.poll(out));
+  EXPECT_EQ(test::kinds_of(out), (std::vector{wire::FrameKind::kRefuse, wire::FrameKind::kAck}));
+  EXPECT_EQ(out.packet->frames[0].number, 0U);
+  ASSERT_FALSE(engine.poll(out));
+  ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));
+  ASSERT_EQ(peer.refusal_count, 1U);
+  EXPECT_EQ(engine.state.refusals[peer.refusals.head].in_path, 1U);
+}
+
+TEST(Transfers, end__tells_the_sender_and_completes) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 4, 100'000);
+  ASSERT_TRUE(engine.transfers.end(engine.now, slot, Errc::kCancelled, Errc::kPeerCancelled));
+  const auto done = completions(engine);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].status, Errc::kCancelled);
+  EXPECT_TRUE(peer.grants.empty());
+  Transmit out;
+  ASSERT_TRUE(engine.poll(out));
+  ASSERT_EQ(test::kinds_of(out), std::vector{wire::FrameKind::kRefuse});
+  EXPECT_EQ(out.packet->frames[0].number, 4U);
+  EXPECT_EQ(out.packet->frames[0].token, kToken);
+  EXPECT_EQ(out.packet->frames[0].code, Errc::kPeerCancelled);
+  ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));
+  EXPECT_EQ(engine.state.refusals.used(), 0U);
+}
+
+TEST(Transfers, end__no_room_to_tell_changes_nothing) {
+  EndpointOptions options = engine_options();
+  options.refusals_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 0, 100'000);
+  ASSERT_TRUE(engine.transfers.tell_end(flow_of(peer), 9, kToken, Errc::kTruncated));
+  EXPECT_FALSE(engine.transfers.end(engine.now, slot, Errc::kCancelled, Errc::kPeerCancelled));
+  EXPECT_EQ(engine.state.receives[slot].state, ReceiveState::kIncoming);
+  EXPECT_TRUE(completions(engine).empty());
+}
+
+// A whole small write with an ordered notification, `behind` numbers after the one before it.
+bool notify(Engine& engine, Peer& peer, std::uint64_t number, std::uint32_t behind) {
+  ReceiveRecord write;
+  write.open_transfer();
+  write.number = number;
+  write.behind = behind;
+  write.notify = true;
+  write.ordered = true;
+  write.immediate = static_cast<std::uint32_t>(number);
+  engine.state.flow(flow_of(peer)).incoming.mark(number);
+  const bool taken = engine.transfers.notify_put(flow_of(peer), write);
+  engine.transfers.on_number_seen();
+  return taken;
+}
+std::vector<std::uint32_t> notified(Engine& engine) {
+  std::vector<std::uint32_t> immediates;
+  Event event;
+  while (engine.state.poll_event(event)) {
+    EXPECT_EQ(event.kind, EventKind::kNotification);
+    immediates.push_back(event.immediate);
+    engine.transfers.flush_notifications();
+  }
+  return immediates;
+}
+
+TEST(Transfers, notify_put__in_the_order_of_sending) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(notify(engine, peer, 2, 1));
+  ASSERT_TRUE(notify(engine, peer, 1, 1));
+  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{});
+  ASSERT_TRUE(notify(engine, peer, 0, 0));
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(engine.state.receives.used(), 0U);
+}
+
+TEST(Transfers, notify_put__full_event_ring_loses_none) {
+  EndpointOptions options = engine_options();
+  options.events_max = 2;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  for (std::uint64_t number = 0; number < 7; ++number) {
+    ASSERT_TRUE(notify(engine, peer, number, number > 0 ? 1 : 0));
+  }
+  EXPECT_TRUE(engine.state.events_full());
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(engine.count(Counter::kDropEvents), 0U);
+}
+
+TEST(Transfers, notify_put__no_record_is_free) {
+  EndpointOptions options = engine_options();
+  options.receives_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(notify(engine, peer, 1, 1));  // waits for number 0
+  EXPECT_FALSE(notify(engine, peer, 2, 1));
+}
+
+TEST(Transfers, repeat_grants__names_the_granted_messages_of_the_communicator) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const std::uint32_t slot = start(engine, peer, 0, 100'000);
+  ASSERT_EQ(engine.drain(), 1U);
+  ASSERT_TRUE(peer.grants.empty());
+  engine.transfers.repeat_grants(flow_of(peer), 2);
+  EXPECT_TRUE(peer.grants.empty());
+  engine.transfers.repeat_grants(flow_of(peer), test::kWorldCommunicator.value);
+  engine.transfers.repeat_grants(flow_of(peer), test::kWorldCommunicator.value);
+  EXPECT_EQ(peer.grants.head, slot);
+  EXPECT_EQ(peer.grants.tail, slot);
+}
+
+}  // namespace
+}  // namespace zhinu::core
