@@ -24,7 +24,7 @@ struct PathTable::Path {
   std::uint32_t until_gap = 0;  // numbers to give out before one is skipped
   std::uint64_t next_number = 0;
   Instant last_acked_at;
-  std::int32_t turn = 0;        // next_in_turn: how far behind its share of the turns
+  std::int32_t turn = 0;  // next_in_turn: how far behind its share of the turns
   PathState reported = PathState::kGood;
 };
 
