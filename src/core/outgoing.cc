@@ -224,19 +224,12 @@ void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
   if (offset > record.granted) record.granted = offset;
   // Segments that were refused for want of a buffer may go again.
   Flow& owner = state_.flow(flow);
-  std::uint32_t kept = kNoSlot;
+  ZHINU_ASSERT(record.sent <= record.granted);
   while (record.parked_head != kNoSlot) {
     const std::uint32_t sent_slot = record.parked_head;
-    SentPacket& sent = state_.sent_packets[sent_slot];
-    record.parked_head = sent.next;
-    if (sent.items[0].offset + sent.items[0].length <= record.granted) {
-      owner.lost.push_back(state_.sent_packets, sent_slot);
-    } else {
-      sent.next = kept;
-      kept = sent_slot;
-    }
+    record.parked_head = state_.sent_packets[sent_slot].next;
+    owner.lost.push_back(state_.sent_packets, sent_slot);
   }
-  record.parked_head = kept;
   if (record.sent < record.granted && !record.in_bulk) {
     record.in_bulk = true;
     owner.bulk.push_back(state_.sends, token);

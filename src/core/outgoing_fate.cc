@@ -148,7 +148,8 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
   }
   ZHINU_ASSERT(record.references > 0);
   --record.references;
-  if (record.state != SendState::kAnnounced) {
+  // A failed answer may have no length any more; it ends with its announcement.
+  if (record.state != SendState::kAnnounced || record.failure != Errc::kOk) {
     state_.try_release_send(item.slot);
     return false;
   }
