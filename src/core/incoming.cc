@@ -67,6 +67,9 @@ void Incoming::grant_credit(const ReceiveArgs& args, Communicator& communicator)
   Channel& channel = state_.channels[channel_slot];
   ++channel.credit_given;
   if (args.buffer.size() <= state_.options.eager_bytes_max || channel.in_credit_queue) return;
+  // All peers may use their credit at once; together that must not exceed what is granted.
+  const std::uint64_t unscheduled = state_.peers.size() * state_.options.unscheduled_bytes;
+  if (unscheduled > state_.options.grant_window_bytes) return;
   channel.credit_dirty = true;
   channel.in_credit_queue = true;
   Peer& peer = state_.peer(args.peer);

@@ -12,11 +12,17 @@ constexpr Duration kStallAfter = milliseconds(10);
 constexpr std::uint64_t kQuantumMin = 8'192;
 constexpr std::uint64_t kQuantumMax = 64 * 1024;
 
+// Grants end where segments may end.
+constexpr std::uint64_t quantum_of(std::uint64_t window) {
+  const std::uint64_t bytes = std::clamp(window / 8, kQuantumMin, kQuantumMax);
+  return bytes - bytes % wire::kSegmentUnitBytes;
+}
+
 }  // namespace
 
 Transfers::Transfers(State& state)
     : state_(state),
-      quantum_(std::clamp(state.options.grant_window_bytes / 8, kQuantumMin, kQuantumMax)) {
+      quantum_(quantum_of(state.options.grant_window_bytes)) {
   active_.reserve(state.options.segment_maps_max);
 }
 
