@@ -113,7 +113,8 @@ Result<Operation> Endpoint::receive(Instant now, const ReceiveArgs& args) {
                          ? impl_->check_communicator(args.communicator)
                          : impl_->check_post(args.peer, args.traffic_class, args.communicator);
   if (!fit.ok()) return fit.error();
-  if (args.traffic_class == TrafficClass::kControl) return Errc::kInvalidArgument;
+  // From any source, too, it must be one that peers send.
+  if (const Status of = Impl::check_class(args.traffic_class); !of.ok()) return of.error();
   if (const Status digest = Impl::check_digest(args.tag, args.digest); !digest.ok()) {
     return digest.error();
   }

@@ -31,11 +31,14 @@ class Endpoint::Impl {
 
   Status check_post(PeerId peer, TrafficClass traffic_class, CommunicatorId communicator) {
     if (!state.has_peer(peer)) return Errc::kUnknownPeer;
-    if (traffic_class == TrafficClass::kControl || index_of(traffic_class) >= kTrafficClasses) {
-      return Errc::kInvalidArgument;
-    }
+    if (const Status fit = check_class(traffic_class); !fit.ok()) return fit;
     if (state.peer(peer).state == PeerState::kClosed) return Errc::kPeerClosed;
     return check_communicator(communicator);
+  }
+  static Status check_class(TrafficClass traffic_class) {
+    const bool fits =
+        traffic_class != TrafficClass::kControl && index_of(traffic_class) < kTrafficClasses;
+    return fits ? Errc::kOk : Errc::kInvalidArgument;
   }
   Status check_communicator(CommunicatorId id) {
     const Communicator* communicator = state.communicator(id.value);

@@ -1,0 +1,329 @@
+// Covers endpoint.cc and endpoint_timers.cc.
+#include "core/endpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/engine_fixture_test.h"
+
+namespace zhinu::core {
+namespace {
+
+using test::Datagram;
+using test::engine_options;
+using test::kWorldCommunicator;
+using test::Link;
+
+constexpr PeerId kPeer = Link::kPeer;
+
+class EndpointCalls : public testing::Test {
+ protected:
+  EndpointCalls() { link.connect(); }
+  Errc send(const SendArgs& args) { return link[0].send(link.now, args).error(); }
+  Errc receive(const ReceiveArgs& args) { return link[0].receive(link.now, args).error(); }
+  Errc write(const WriteArgs& args) { return link[0].write(link.now, args).error(); }
+  Errc read(const ReadArgs& args) { return link[0].read(link.now, args).error(); }
+  // Without what became of paths.
+  std::vector<Event> peer_events(std::uint32_t side) {
+    std::vector<Event> events = link.events(side);
+    std::erase_if(events, [](const Event& e) { return e.kind == EventKind::kPathChanged; });
+    return events;
+  }
+  Errc status_of(std::uint32_t side) {
+    const auto done = link.completions(side);
+    EXPECT_EQ(done.size(), 1U);
+    return done.empty() ? Errc::kInvalidArgument : done[0].status;
+  }
+
+  Link link;
+  std::vector<std::byte> bytes = test::sample_packet(100'000);
+};
+
+TEST_F(EndpointCalls, send__each_argument_is_checked) {
+  const SendArgs good = link.send_args(bytes);
+  SendArgs args = good;
+  args.peer = PeerId{1};
+  EXPECT_EQ(send(args), Errc::kUnknownPeer);
+  args.peer = PeerId::none();
+  EXPECT_EQ(send(args), Errc::kUnknownPeer);
+  args = good;
+  args.traffic_class = TrafficClass::kControl;
+  EXPECT_EQ(send(args), Errc::kInvalidArgument);
+  args.traffic_class = static_cast<TrafficClass>(kTrafficClasses);
+  EXPECT_EQ(send(args), Errc::kInvalidArgument);
+  args = good;
+  args.communicator = CommunicatorId{2};
+  EXPECT_EQ(send(args), Errc::kUnknownCommunicator);
+  args = good;
+  args.digest = 0x1'000'000;
+  EXPECT_EQ(send(args), Errc::kInvalidArgument);
+  args.digest = 0xff'ffff;
+  args.tag = 0x1'0000;
+  EXPECT_EQ(send(args), Errc::kInvalidArgument);
+  args.tag = 0xffff;
+  EXPECT_EQ(send(args), Errc::kOk);
+  args.digest = 0;
+  args.tag = 0xffff'ffff;
+  EXPECT_EQ(send(args), Errc::kOk);
+  ASSERT_TRUE(link[0].abort(link.now, kWorldCommunicator, Errc::kAborted).ok());
+  EXPECT_EQ(send(good), Errc::kAborted);
+}
+
+TEST_F(EndpointCalls, receive__each_argument_is_checked) {
+  const ReceiveArgs good = link.receive_args(bytes);
+  ReceiveArgs args = good;
+  args.peer = PeerId{1};
+  EXPECT_EQ(receive(args), Errc::kUnknownPeer);
+  args = good;
+  args.traffic_class = TrafficClass::kControl;
+  EXPECT_EQ(receive(args), Errc::kInvalidArgument);
+  args.peer = PeerId::none();
+  EXPECT_EQ(receive(args), Errc::kInvalidArgument);
+  args = good;
+  args.communicator = CommunicatorId{2};
+  EXPECT_EQ(receive(args), Errc::kUnknownCommunicator);
+  args.peer = PeerId::none();
+  EXPECT_EQ(receive(args), Errc::kUnknownCommunicator);
+  args = good;
+  args.digest = 1;
+  args.tag = 0x1'0000;
+  EXPECT_EQ(receive(args), Errc::kInvalidArgument);
+  args = good;
+  args.peer = PeerId::none();
+  EXPECT_EQ(receive(args), Errc::kOk);
+}
+
+TEST_F(EndpointCalls, receive__any_source_has_a_class_that_exists) {
+  ReceiveArgs args = link.receive_args(bytes);
+  args.peer = PeerId::none();
+  args.traffic_class = static_cast<TrafficClass>(kTrafficClasses);
+  EXPECT_EQ(receive(args), Errc::kInvalidArgument);
+}
+
+TEST_F(EndpointCalls, write_and_read__the_range_may_not_wrap) {
+  WriteArgs writing;
+  writing.peer = kPeer;
+  writing.communicator = kWorldCommunicator;
+  writing.data = ByteSpan(bytes).first(10);
+  writing.offset = ~0ULL - 9;
+  EXPECT_EQ(write(writing), Errc::kInvalidArgument);
+  writing.offset = ~0ULL - 10;
+  EXPECT_EQ(write(writing), Errc::kOk);
+  writing.traffic_class = TrafficClass::kControl;
+  EXPECT_EQ(write(writing), Errc::kInvalidArgument);
+  ReadArgs reading;
+  reading.peer = kPeer;
+  reading.communicator = kWorldCommunicator;
+  reading.buffer = MutableByteSpan(bytes).first(10);
+  reading.offset = ~0ULL - 9;
+  EXPECT_EQ(read(reading), Errc::kInvalidArgument);
+  reading.peer = PeerId{1};
+  EXPECT_EQ(read(reading), Errc::kUnknownPeer);
+}
+
+TEST_F(EndpointCalls, send_and_receive__full_pools) {
+  for (std::uint32_t i = 0; i < engine_options().sends_max; ++i) {
+    ASSERT_EQ(send(link.send_args({})), Errc::kOk);
+  }
+  EXPECT_EQ(send(link.send_args({})), Errc::kFull);
+  for (std::uint32_t i = 0; i < engine_options().receives_max; ++i) {
+    ASSERT_EQ(receive(link.receive_args({})), Errc::kOk);
+  }
+  EXPECT_EQ(receive(link.receive_args({})), Errc::kFull);
+}
+
+TEST_F(EndpointCalls, peers_and_paths__unknown_ones) {
+  EXPECT_EQ(link[0].add_path(link.now, PeerId{5}, {}).error(), Errc::kUnknownPeer);
+  EXPECT_EQ(link[0].close_peer(link.now, PeerId{5}).error(), Errc::kUnknownPeer);
+  EXPECT_EQ(link[0].path_status(PeerId{5}, 0).error(), Errc::kUnknownPeer);
+  EXPECT_EQ(link[0].path_status(kPeer, 1).error(), Errc::kBadPath);
+  EXPECT_FALSE(link[0].peer_is_up(PeerId{5}));
+  for (std::uint32_t path = 1; path < engine_options().paths_max; ++path) {
+    ASSERT_EQ(link[0].add_path(link.now, kPeer, test::path_to(2)).value(), path);
+  }
+  EXPECT_EQ(link[0].add_path(link.now, kPeer, test::path_to(2)).error(), Errc::kFull);
+}
+
+TEST_F(EndpointCalls, communicators__made_and_destroyed) {
+  EXPECT_EQ(link[0].create_communicator(kWorldCommunicator).error(), Errc::kExists);
+  EXPECT_EQ(link[0].create_communicator(CommunicatorId::none()).error(), Errc::kInvalidArgument);
+  EXPECT_EQ(link[0].destroy_communicator(link.now, CommunicatorId{9}).error(),
+            Errc::kUnknownCommunicator);
+  EXPECT_EQ(link[0].abort(link.now, CommunicatorId{9}, Errc::kAborted).error(),
+            Errc::kUnknownCommunicator);
+  ASSERT_EQ(receive(link.receive_args(bytes)), Errc::kOk);
+  ASSERT_TRUE(link[0].destroy_communicator(link.now, kWorldCommunicator).ok());
+  EXPECT_EQ(status_of(0), Errc::kCancelled);
+  EXPECT_EQ(send(link.send_args(bytes)), Errc::kUnknownCommunicator);
+  ASSERT_TRUE(link[0].create_communicator(kWorldCommunicator).ok());
+  EXPECT_EQ(send(link.send_args(bytes)), Errc::kOk);
+}
+
+TEST_F(EndpointCalls, cancel__only_what_is_posted) {
+  EXPECT_EQ(link[0].cancel(link.now, {}).error(), Errc::kUnknownOperation);
+  EXPECT_EQ(link[0].cancel(link.now, {0, 0, true}).error(), Errc::kUnknownOperation);
+  const auto posted = link[0].receive(link.now, link.receive_args(bytes));
+  ASSERT_TRUE(posted.ok());
+  Operation stale = posted.value();
+  ++stale.generation;
+  EXPECT_EQ(link[0].cancel(link.now, stale).error(), Errc::kUnknownOperation);
+  EXPECT_TRUE(link[0].cancel(link.now, posted.value()).ok());
+  EXPECT_EQ(status_of(0), Errc::kCancelled);
+  EXPECT_EQ(link[0].cancel(link.now, posted.value()).error(), Errc::kUnknownOperation);
+}
+
+TEST_F(EndpointCalls, regions__registered_and_revoked) {
+  RegionKey last;
+  for (std::uint32_t i = 0; i < engine_options().regions_max; ++i) {
+    const auto key = link[0].register_region(bytes, {true, true});
+    ASSERT_TRUE(key.ok());
+    EXPECT_FALSE(key.value() == last);
+    last = key.value();
+  }
+  EXPECT_EQ(link[0].register_region(bytes, {}).error(), Errc::kFull);
+  EXPECT_TRUE(link[0].revoke_region(link.now, last).ok());
+  EXPECT_EQ(link[0].revoke_region(link.now, last).error(), Errc::kUnknownRegion);
+}
+
+TEST_F(EndpointCalls, run_deadlines__posted_receive) {
+  ReceiveArgs args = link.receive_args(bytes);
+  args.deadline = link.now + milliseconds(5);
+  ASSERT_EQ(receive(args), Errc::kOk);
+  link.run_for(milliseconds(4));
+  EXPECT_TRUE(link.completions(0).empty());
+  link.run_for(milliseconds(2));
+  EXPECT_EQ(status_of(0), Errc::kDeadlineExceeded);
+}
+
+TEST_F(EndpointCalls, run_deadlines__queued_eager_and_announced_sends) {
+  link.fate = [](const Datagram&) { return false; };
+  for (const std::size_t size : {std::size_t{100}, std::size_t{100'000}}) {
+    SendArgs args = link.send_args(ByteSpan(bytes).first(size));
+    args.deadline = link.now + milliseconds(5);
+    ASSERT_EQ(send(args), Errc::kOk);
+    link.run_for(milliseconds(10));
+    EXPECT_EQ(status_of(0), Errc::kDeadlineExceeded) << size;
+  }
+  SendArgs queued = link.send_args(bytes);
+  queued.deadline = link.now;
+  ASSERT_EQ(send(queued), Errc::kOk);
+  link[0].handle_timeout(link.now + milliseconds(2));
+  EXPECT_EQ(status_of(0), Errc::kDeadlineExceeded);
+}
+
+TEST_F(EndpointCalls, run_deadlines__incoming_message_and_both_sides_end) {
+  std::vector<std::byte> buffer(bytes.size());
+  ReceiveArgs args = link.receive_args(buffer);
+  args.deadline = link.now + milliseconds(5);
+  ASSERT_TRUE(link[1].receive(link.now, args).ok());
+  std::uint32_t packets = 0;
+  link.fate = [&](const Datagram& datagram) { return datagram.from == 1 || ++packets < 4; };
+  ASSERT_EQ(send(link.send_args(bytes)), Errc::kOk);
+  link.run_for(milliseconds(20));
+  EXPECT_EQ(status_of(1), Errc::kDeadlineExceeded);
+  link.fate = {};
+  link.run_for(seconds(2));
+  const auto done = link.completions(0);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_NE(done[0].status, Errc::kOk);
+}
+
+TEST_F(EndpointCalls, run_peer_timers__silent_then_down) {
+  link.fate = [](const Datagram&) { return false; };
+  ASSERT_EQ(send(link.send_args(bytes)), Errc::kOk);
+  const Instant begin = link.now;
+  link.run_for(seconds(4));
+  EXPECT_TRUE(peer_events(0).empty());
+  link.run_for(seconds(2));
+  auto events = peer_events(0);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, EventKind::kPeerSilent);
+  EXPECT_EQ(events[0].at, begin + seconds(5));
+  link.run_for(seconds(113));
+  EXPECT_TRUE(peer_events(0).empty());
+  link.run_for(seconds(2));
+  events = peer_events(0);
+  ASSERT_GE(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, EventKind::kPeerDown);
+  EXPECT_EQ(events[0].code, Errc::kPeerUnreachable);
+  EXPECT_EQ(events[0].at, begin + seconds(120));
+  EXPECT_EQ(status_of(0), Errc::kPeerUnreachable);
+}
+
+TEST_F(EndpointCalls, poll_timeout__idle_endpoints_sleep) {
+  link.run_for(seconds(10));
+  EXPECT_EQ(link.timeout(), Instant::never());
+}
+
+// Whatever is lost, an instant that was served does not stay due.
+TEST_F(EndpointCalls, poll_timeout__no_busy_loop_under_loss) {
+  Prng prng(5);
+  link.fate = [&](const Datagram&) { return prng.next() % 4 != 0; };
+  std::vector<std::byte> buffer(bytes.size());
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(link[1].receive(link.now, link.receive_args(buffer)).ok());
+    ASSERT_EQ(send(link.send_args(bytes)), Errc::kOk);
+  }
+  std::uint32_t stuck = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    link.settle();
+    const Instant at = link.timeout();
+    if (at == Instant::never()) break;
+    stuck = at <= link.now ? stuck + 1 : 0;
+    ASSERT_LT(stuck, 3U) << "due again and again at one instant";
+    link.now = std::max(link.now, at);
+    for (std::uint32_t side = 0; side < 2; ++side) link[side].handle_timeout(link.now);
+  }
+  EXPECT_EQ(link.completions(0).size(), 10U);
+  EXPECT_EQ(link.completions(1).size(), 10U);
+  EXPECT_EQ(buffer, bytes);
+}
+
+TEST_F(EndpointCalls, abort__both_sides_end_and_are_told_once) {
+  ASSERT_EQ(receive(link.receive_args(bytes)), Errc::kOk);
+  ASSERT_TRUE(link[1].receive(link.now, link.receive_args(bytes)).ok());
+  ASSERT_TRUE(link[0].abort(link.now, kWorldCommunicator, Errc::kCancelled).ok());
+  ASSERT_TRUE(link[0].abort(link.now, kWorldCommunicator, Errc::kAborted).ok());
+  link.run_for(seconds(1));
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    EXPECT_EQ(status_of(side), Errc::kAborted);
+    const auto events = link.events(side);
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].kind, EventKind::kAborted);
+    EXPECT_EQ(events[0].code, Errc::kCancelled);
+    EXPECT_EQ(events[0].reporter_rank, 1U);
+  }
+  EXPECT_EQ(link.timeout(), Instant::never());
+}
+
+TEST_F(EndpointCalls, abort__flood_of_communicators_under_loss) {
+  constexpr std::uint16_t kCommunicators = 40;
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    for (std::uint16_t id = 2; id < 2 + kCommunicators; ++id) {
+      ASSERT_TRUE(link[side].create_communicator(CommunicatorId{id}).ok());
+    }
+  }
+  Prng prng(6);
+  link.fate = [&](const Datagram&) { return prng.next() % 3 != 0; };
+  for (std::uint16_t id = 2; id < 2 + kCommunicators; ++id) {
+    ASSERT_TRUE(link[id % 2].abort(link.now, CommunicatorId{id}, Errc::kAborted).ok());
+  }
+  link.run_for(seconds(5));
+  EXPECT_EQ(peer_events(0).size(), kCommunicators);
+  EXPECT_EQ(peer_events(1).size(), kCommunicators);
+}
+
+TEST(EndpointFootprint, footprint__stays_within_the_budgets) {
+  Link link;
+  const Endpoint::Footprint print = link[0].footprint();
+  EXPECT_LE(print.flow, 1'024U);
+  EXPECT_LE(print.path_out, 256U);
+  EXPECT_LE(print.path_in, 256U);
+  EXPECT_LE(print.communicator, 4'096U);
+  EXPECT_GT(print.endpoint, 0U);
+  EXPECT_GT(print.arena, 0U);
+}
+
+}  // namespace
+}  // namespace zhinu::core
