@@ -1,0 +1,94 @@
+#include "core/packet_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace zhinu::core {
+namespace {
+
+using wire::FrameKind;
+
+class PacketBuilderTest : public testing::Test {
+ protected:
+  PacketBuilder builder(std::uint32_t limit = 1'280) { return {*packet_, sent_, limit}; }
+
+  std::unique_ptr<wire::Packet> packet_ = std::make_unique<wire::Packet>();
+  SentPacket sent_;
+};
+
+TEST_F(PacketBuilderTest, constructor__clears_what_was_there) {
+  packet_->add(FrameKind::kAck);
+  packet_->ack_range_count = 3;
+  sent_.item_count = 2;
+  PacketBuilder fresh = builder(100);
+  EXPECT_TRUE(fresh.empty());
+  EXPECT_FALSE(fresh.has_items());
+  EXPECT_FALSE(fresh.elicits_ack());
+  EXPECT_EQ(fresh.packet().ack_range_count, 0U);
+  EXPECT_EQ(fresh.limit(), 100U);
+  EXPECT_EQ(fresh.bytes(), 36U);
+  EXPECT_EQ(fresh.room(), 64U);
+}
+
+TEST_F(PacketBuilderTest, add__counts_bytes_and_what_elicits_an_ack) {
+  PacketBuilder packet = builder();
+  packet.add(FrameKind::kAck, 20);
+  packet.add(FrameKind::kClose, 4);
+  EXPECT_FALSE(packet.elicits_ack());
+  packet.add(FrameKind::kGrant, 20);
+  EXPECT_TRUE(packet.elicits_ack());
+  EXPECT_EQ(packet.bytes(), 36U + 44U);
+}
+
+TEST_F(PacketBuilderTest, fits__room_frames_items_and_closed) {
+  PacketBuilder packet = builder(136);
+  EXPECT_TRUE(packet.fits(100));
+  EXPECT_FALSE(packet.fits(101));
+  EXPECT_DEATH(packet.add(FrameKind::kMessage, 101), "bytes <= room");
+  for (std::uint32_t i = 0; i < kSentItemsMax; ++i) packet.add_item(SentKind::kGrant, i);
+  EXPECT_FALSE(packet.fits(1));
+  EXPECT_FALSE(packet.fits_message(1));  // no chain to join
+  EXPECT_DEATH(packet.add_item(SentKind::kGrant, 9), "item_count < kSentItemsMax");
+  PacketBuilder full = builder(60'000);
+  for (std::size_t i = 0; i < wire::kFramesMax; ++i) full.add(FrameKind::kMessage, 1);
+  EXPECT_FALSE(full.fits(1));
+  EXPECT_FALSE(full.fits_message(1));
+  PacketBuilder closed = builder();
+  closed.close();
+  EXPECT_TRUE(closed.closed());
+  EXPECT_FALSE(closed.fits(1));
+  EXPECT_FALSE(closed.fits_message(1));
+}
+
+TEST_F(PacketBuilderTest, fits_number__from_the_first_number_to_its_delta) {
+  PacketBuilder packet = builder();
+  EXPECT_TRUE(packet.fits_number(5));
+  EXPECT_EQ(packet.add_message(FrameKind::kMessage, 1'000, 12).number, 1'000U);
+  EXPECT_EQ(packet.packet().header.message_base, 1'000U);
+  EXPECT_FALSE(packet.fits_number(999));
+  EXPECT_TRUE(packet.fits_number(1'000 + wire::kMessageDeltaMax));
+  EXPECT_FALSE(packet.fits_number(1'001 + wire::kMessageDeltaMax));
+  packet.add_message(FrameKind::kMessage, 1'255, 12);
+  EXPECT_EQ(packet.packet().header.message_base, 1'000U);
+  EXPECT_DEATH(packet.add_message(FrameKind::kMessage, 999, 12), "fits_number");
+}
+
+TEST_F(PacketBuilderTest, open_chain__only_the_last_item_can_grow) {
+  PacketBuilder packet = builder();
+  EXPECT_EQ(packet.open_chain(), nullptr);
+  EXPECT_FALSE(packet.can_grow_chain());
+  packet.add_item(SentKind::kMessages, 3).length = 1;
+  ASSERT_NE(packet.open_chain(), nullptr);
+  EXPECT_EQ(packet.open_chain()->slot, 3U);
+  packet.add_item(SentKind::kAnnounce, 4);
+  EXPECT_EQ(packet.open_chain(), nullptr);
+  EXPECT_TRUE(packet.fits_message(12));
+  packet.add_item(SentKind::kGrant, 5);
+  packet.add_item(SentKind::kMessages, 6);
+  EXPECT_TRUE(packet.fits_message(12));  // joins the chain: no item is needed
+  EXPECT_FALSE(packet.fits(12));
+}
+
+}  // namespace
+}  // namespace zhinu::core
