@@ -43,8 +43,8 @@ struct Message {
   bool any_source = false;
   std::uint32_t send_digest = 0;
   std::uint32_t receive_digest = 0;
-  Duration send_at;
-  Duration receive_at;            // kNever: posted only when all else has ended
+  Duration send_at{};
+  Duration receive_at{};            // kNever: posted only when all else has ended
   Duration send_cancel = kNever;  // after the post
   Duration receive_cancel = kNever;
   Duration send_deadline = kNever;  // after the post
@@ -73,7 +73,7 @@ struct Access {
   bool write = false;  // else read
   bool notify = false;
   bool ordered = false;
-  Duration at;
+  Duration at{};
   Duration cancel = kNever;
   Duration deadline = kNever;
 };
@@ -88,8 +88,8 @@ enum class ActionKind : std::uint8_t {
 
 struct Action {
   ActionKind kind = ActionKind::kPause;
-  Duration at;
-  Duration duration;
+  Duration at{};
+  Duration duration{};
   std::uint32_t node = 0;
   std::uint32_t peer = 0;
   std::uint32_t communicator = 0;
@@ -98,16 +98,16 @@ struct Action {
 
 // A link that is not well for a while.
 struct LinkFault {
-  std::string link;  // Fabric::link_name
-  Duration at;
-  Duration duration;
-  LinkFaults faults;
+  std::string link{};  // Fabric::link_name
+  Duration at{};
+  Duration duration{};
+  LinkFaults faults{};
 };
 
 // Nodes of the set do not reach the others, nor, unless `one_way`, the others them.
 struct Partition {
-  Duration at;
-  Duration duration;
+  Duration at{};
+  Duration duration{};
   std::uint64_t nodes = 0;  // bit n: node n
   bool one_way = false;
 };

@@ -374,10 +374,11 @@ void Cluster::handle(Node& node, PacketId id) {
   arrival.nic = packet.to.nic;
   arrival.ecn_marked = packet.ecn_marked;
   const Status status = node.endpoint->handle_datagram(now_, arrival, packet.span());
-  std::uint64_t first = 0;
-  std::memcpy(&first, packet.bytes, packet.size < sizeof first ? packet.size : sizeof first);
+  // Length, path, packet number and connection of a data packet.
+  std::array<std::uint64_t, 2> begin{};
+  std::memcpy(begin.data(), packet.bytes, std::min<std::size_t>(packet.size, sizeof begin));
   hash_.add(static_cast<std::uint64_t>(now_.ns), std::uint64_t{packet.to.node} << 32 | packet.size,
-            first, static_cast<std::uint64_t>(status.error()));
+            begin[0], begin[1], static_cast<std::uint64_t>(status.error()));
   fabric_.pool().release(id);
 }
 

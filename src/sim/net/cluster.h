@@ -26,7 +26,7 @@ struct ClusterOptions {
   core::SealMode seal = core::SealMode::kNone;
   std::uint32_t paths_per_pair = 1;
   std::uint32_t packet_bytes_max = 8'972;
-  MisbehaviourRates misbehaviour;
+  MisbehaviourRates misbehaviour{};
   std::uint64_t seed = 1;
   Instant start = Instant{} + seconds(1);
 };

@@ -26,8 +26,8 @@ struct LinkFaults {
   std::uint32_t duplicate_ppm = 0;
   std::uint32_t corrupt_ppm = 0;  // some bits are flipped, or the end is missing
   std::uint32_t reorder_ppm = 0;  // delayed by up to `reorder_delay`, overtaken by others
-  Duration reorder_delay;
-  Duration extra_delay;
+  Duration reorder_delay{};
+  Duration extra_delay{};
   std::uint32_t rate_per_mille = 1'000;  // of the link's rate
   bool clogged = false;                  // nothing moves, nothing is dropped but at the limit
   bool cut = false;                      // everything is dropped

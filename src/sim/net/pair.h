@@ -28,7 +28,7 @@ struct PairOptions {
   std::uint64_t rate_bits_per_s = 10'000'000'000;
   std::uint64_t queue_bytes = 256 * 1024;
   std::uint64_t ecn_bytes = 64 * 1024;
-  MisbehaviourRates misbehaviour;
+  MisbehaviourRates misbehaviour{};
   std::uint64_t seed = 1;
 };
 

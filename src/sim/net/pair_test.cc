@@ -11,6 +11,18 @@ std::vector<std::byte> bytes(std::size_t size) {
   return std::vector<std::byte>(size, std::byte{5});
 }
 
+core::SendArgs of(const std::vector<std::byte>& data) {
+  core::SendArgs args;
+  args.data = data;
+  return args;
+}
+
+core::ReceiveArgs into(std::vector<std::byte>& buffer) {
+  core::ReceiveArgs args;
+  args.buffer = buffer;
+  return args;
+}
+
 TEST(Pair, connect__both_sides_come_up) {
   Pair pair;
   ASSERT_TRUE(pair.connect());
@@ -32,9 +44,9 @@ TEST(Pair, result__a_message_takes_the_latency) {
   ASSERT_TRUE(pair.connect());
   const std::vector<std::byte> data = bytes(100);
   std::vector<std::byte> buffer(100);
-  const auto received = pair.receive(1, {.buffer = buffer});
+  const auto received = pair.receive(1, into(buffer));
   const Instant sent_at = pair.now();
-  pair.send(0, {.data = data});
+  pair.send(0, of(data));
   const auto done = pair.result(1, received);
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->status, Errc::kOk);
@@ -49,10 +61,10 @@ TEST(Pair, drop_next__a_lost_message_is_sent_again) {
   ASSERT_TRUE(pair.connect());
   const std::vector<std::byte> data = bytes(100);
   std::vector<std::byte> buffer(100);
-  const auto received = pair.receive(1, {.buffer = buffer});
+  const auto received = pair.receive(1, into(buffer));
   pair.run_for(milliseconds(1));
   pair.drop_next(0, 1);
-  const auto sent = pair.send(0, {.data = data});
+  const auto sent = pair.send(0, of(data));
   ASSERT_TRUE(pair.result(1, received).has_value());
   ASSERT_TRUE(pair.result(0, sent).has_value());
 }
@@ -69,10 +81,10 @@ TEST(Pair, set_hook__sees_every_datagram_and_may_change_it) {
   });
   const std::vector<std::byte> data = bytes(100);
   std::vector<std::byte> buffer(100);
-  const auto received = pair.receive(1, {.buffer = buffer});
+  const auto received = pair.receive(1, into(buffer));
   pair.run_for(milliseconds(1));
   seen = 0;
-  pair.send(0, {.data = data});
+  pair.send(0, of(data));
   ASSERT_TRUE(pair.result(1, received).has_value());
   EXPECT_EQ(buffer, data);
   EXPECT_GE(pair.endpoint(1).counters()[core::Counter::kDropBadTag], 1U);
@@ -86,8 +98,8 @@ TEST(Pair, set_path_faults__one_path_of_one_side) {
   pair.set_path_faults(0, 1, cut);
   const std::vector<std::byte> data = bytes(500'000);
   std::vector<std::byte> buffer(500'000);
-  const auto received = pair.receive(1, {.buffer = buffer});
-  pair.send(0, {.data = data});
+  const auto received = pair.receive(1, into(buffer));
+  pair.send(0, of(data));
   const auto done = pair.result(1, received);
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->status, Errc::kOk);
