@@ -314,6 +314,99 @@ TEST_F(EndpointCalls, abort__flood_of_communicators_under_loss) {
   EXPECT_EQ(peer_events(1).size(), kCommunicators);
 }
 
+TEST_F(EndpointCalls, revoke_region__write_under_way_ends_on_both_sides) {
+  std::vector<std::byte> memory(bytes.size());
+  const auto key = link[1].register_region(memory, {.remote_read = false, .remote_write = true});
+  ASSERT_TRUE(key.ok());
+  WriteArgs args;
+  args.peer = kPeer;
+  args.communicator = kWorldCommunicator;
+  args.data = bytes;
+  args.region = key.value();
+  std::uint32_t packets = 0;
+  link.fate = [&](const Datagram& datagram) { return datagram.from == 1 || ++packets < 4; };
+  ASSERT_EQ(write(args), Errc::kOk);
+  link.settle();
+  ASSERT_GT(packets, 4U);  // some bytes came, some did not
+  ASSERT_TRUE(link[1].revoke_region(link.now, key.value()).ok());
+  const std::vector<std::byte> then = memory;
+  link.fate = {};
+  link.run_for(seconds(2));
+  EXPECT_EQ(status_of(0), Errc::kRegionRefused);
+  EXPECT_EQ(memory, then);  // not touched any more
+}
+
+TEST_F(EndpointCalls, register_region__access_is_what_was_given) {
+  std::vector<std::byte> memory(1'000, std::byte{3});
+  const auto key = link[1].register_region(memory, {.remote_read = true, .remote_write = false});
+  ASSERT_TRUE(key.ok());
+  WriteArgs writing;
+  writing.peer = kPeer;
+  writing.communicator = kWorldCommunicator;
+  writing.data = ByteSpan(bytes).first(100);
+  writing.region = key.value();
+  ASSERT_EQ(write(writing), Errc::kOk);
+  link.run_for(milliseconds(10));
+  EXPECT_EQ(status_of(0), Errc::kRegionRefused);
+  EXPECT_EQ(memory, std::vector<std::byte>(1'000, std::byte{3}));
+  std::vector<std::byte> copy(1'000);
+  ReadArgs reading;
+  reading.peer = kPeer;
+  reading.communicator = kWorldCommunicator;
+  reading.buffer = copy;
+  reading.region = key.value();
+  ASSERT_EQ(read(reading), Errc::kOk);
+  link.run_for(milliseconds(10));
+  EXPECT_EQ(status_of(0), Errc::kOk);
+  EXPECT_EQ(copy, memory);
+  reading.offset = 1;
+  ASSERT_EQ(read(reading), Errc::kOk);
+  link.run_for(milliseconds(10));
+  EXPECT_EQ(status_of(0), Errc::kRegionRefused);
+}
+
+TEST_F(EndpointCalls, run_deadlines__later_ones_of_ended_items_do_nothing) {
+  std::vector<std::byte> buffer(bytes.size());
+  ReceiveArgs receiving = link.receive_args(buffer);
+  receiving.deadline = link.now + seconds(1);
+  ASSERT_TRUE(link[1].receive(link.now, receiving).ok());
+  SendArgs sending = link.send_args(bytes);
+  sending.deadline = link.now + seconds(1);
+  ASSERT_EQ(send(sending), Errc::kOk);
+  link.run_for(milliseconds(100));
+  EXPECT_EQ(status_of(0), Errc::kOk);
+  EXPECT_EQ(status_of(1), Errc::kOk);
+  EXPECT_EQ(buffer, bytes);
+  link.run_for(seconds(2));
+  EXPECT_TRUE(link.completions(0).empty());
+  EXPECT_TRUE(link.completions(1).empty());
+}
+
+TEST_F(EndpointCalls, run_transitions__path_dies_and_all_arrives_by_the_other) {
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    PathConfig path = test::path_to(Link::host(1 - side), 1);
+    ASSERT_TRUE(link[side].add_path(link.now, kPeer, path).ok());
+  }
+  link.fate = [](const Datagram& datagram) { return datagram.route.path != 0; };
+  std::vector<std::byte> buffer(bytes.size());
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(link[1].receive(link.now, link.receive_args(buffer)).ok());
+    ASSERT_EQ(send(link.send_args(bytes)), Errc::kOk);
+  }
+  link.run_for(milliseconds(200));
+  EXPECT_EQ(link.completions(0).size(), 4U);
+  EXPECT_EQ(link.completions(1).size(), 4U);
+  EXPECT_EQ(buffer, bytes);
+  EXPECT_EQ(link.count(0, Counter::kPathsDied), 1U);
+  const auto events = link.events(0);
+  ASSERT_GE(events.size(), 2U);
+  EXPECT_EQ(events[0].kind, EventKind::kPathChanged);
+  EXPECT_EQ(events[0].path, 0U);
+  EXPECT_EQ(events[0].old_state, PathState::kGood);
+  EXPECT_EQ(events[0].new_state, PathState::kSuspect);
+  EXPECT_EQ(events[1].new_state, PathState::kDead);
+}
+
 TEST(EndpointFootprint, footprint__stays_within_the_budgets) {
   Link link;
   const Endpoint::Footprint print = link[0].footprint();
