@@ -1,6 +1,7 @@
 #include "cli/sim_check.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -66,6 +67,14 @@ std::string replay_line(std::uint64_t seed, const std::string& path) {
 std::string scenario_text(const SweepFailure& failure, const std::string& path) {
   return fmt::format("# {}: {}\n# Replay: {}\n{}", sim::check::name_of(failure.failure.invariant),
                      failure.failure.detail, replay_line(failure.seed, path), failure.scenario);
+}
+
+int report_unwritable(const std::string& path) {
+  return report({.code = kErrorOutputUnwritable,
+                 .expected = "to write the scenarios of failures to " + path,
+                 .found = std::strerror(errno),
+                 .next = "give another folder with --out"},
+                kUsage);
 }
 
 bool broken(const SweepReport& report, sim::check::Invariant invariant) {
@@ -214,6 +223,8 @@ int replay(const SimCheckOptions& options, const OutputOptions& output) {
 
 int sim_check(const SimCheckOptions& options, const OutputOptions& output) {
   if (!options.scenario.empty()) return replay(options, output);
+  // Known before an hour of seeds, not after it.
+  if (access(options.out.c_str(), W_OK | X_OK) != 0) return report_unwritable(options.out);
   sim::check::SweepOptions sweep;
   sweep.first_seed = options.seed != 0 ? options.seed : 1;
   sweep.seeds = options.seeds != 0 ? options.seeds : options.seed != 0 ? 1 : kSeedsDefault;
@@ -231,13 +242,7 @@ int sim_check(const SimCheckOptions& options, const OutputOptions& output) {
   interrupt.let_through();
   for (const SweepFailure& failure : result.failures) {
     const std::string path = scenario_path(options, failure.seed);
-    if (!write_file(path, scenario_text(failure, path))) {
-      return report({.code = kErrorOutputUnwritable,
-                     .expected = "a file to be written at " + path,
-                     .found = std::strerror(errno),
-                     .next = "give another folder with --out"},
-                    kUsage);
-    }
+    if (!write_file(path, scenario_text(failure, path))) return report_unwritable(path);
   }
   return finish(options, output, result);
 }

@@ -5,11 +5,6 @@
 namespace zhinu::sim::check {
 namespace {
 
-bool must_be_silent(core::PathState state) {
-  return state == core::PathState::kDead || state == core::PathState::kHeld ||
-         state == core::PathState::kProbing;
-}
-
 bool only_probes(const wire::Packet& packet) {
   for (std::uint32_t i = 0; i < packet.frame_count; ++i) {
     const wire::FrameKind kind = packet.frames[i].kind;
@@ -42,23 +37,19 @@ void WireWatch::on_peer_up(std::uint32_t node, std::uint32_t peer) {
   paths_of(node, peer).states.fill(core::PathState::kGood);
 }
 
-std::optional<Streams::Wrong> WireWatch::on_transmit(std::uint32_t node, std::uint32_t peer,
-                                                     const core::Transmit& transmit,
-                                                     const core::Endpoint& endpoint) {
-  if (transmit.packet == nullptr) return std::nullopt;
-  const wire::Packet& packet = *transmit.packet;
-  PeerPaths& paths = paths_of(node, peer);
-  if (auto wrong = check_number(paths, packet.header)) return wrong;
-  if (auto wrong = check_payload(packet)) return wrong;
-  const std::uint8_t path = transmit.route.path;
-  if (!must_be_silent(paths.states[path]) || only_probes(packet)) return std::nullopt;
-  // The report that the path returned may still wait to be polled.
-  const auto status = endpoint.path_status(transmit.route.peer, path);
-  if (!status.ok() || !must_be_silent(status.value().state)) return std::nullopt;
+bool WireWatch::must_be_silent(core::PathState state) {
+  return state == core::PathState::kDead || state == core::PathState::kHeld ||
+         state == core::PathState::kProbing;
+}
+
+std::optional<Streams::Wrong> WireWatch::check_silence(std::uint32_t node, std::uint32_t peer,
+                                                       const wire::Packet& packet,
+                                                       core::PathState state) {
+  if (!must_be_silent(state) || only_probes(packet)) return std::nullopt;
   return Streams::Wrong{Invariant::kDeadPathSilent,
-                        "path " + std::to_string(path) + " from n" + std::to_string(node) +
-                            " to n" + std::to_string(peer) + " is " +
-                            core::name_of(status.value().state) + " and carries a frame of kind " +
+                        "path " + std::to_string(packet.header.path) + " from n" +
+                            std::to_string(node) + " to n" + std::to_string(peer) + " is " +
+                            core::name_of(state) + " and carries a frame of kind " +
                             std::to_string(static_cast<int>(packet.frames[0].kind))};
 }
 

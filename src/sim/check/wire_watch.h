@@ -33,11 +33,18 @@ class WireWatch {
   void on_peer_up(std::uint32_t node, std::uint32_t peer);
   void on_peer_down(std::uint32_t node, std::uint32_t peer) { on_peer_up(node, peer); }
 
-  // What is wrong with a packet of `node` to the node `peer`. `endpoint` is asked for
-  // the state of a path when the last report would make the packet wrong.
+  // What is wrong with a packet of `node` to the node `peer`. `state_of(path)` is the
+  // state that the endpoint gives when asked: its last report may still wait to be polled.
+  template <class StateOf>
   std::optional<Streams::Wrong> on_transmit(std::uint32_t node, std::uint32_t peer,
-                                            const core::Transmit& transmit,
-                                            const core::Endpoint& endpoint);
+                                            const core::Transmit& transmit, StateOf state_of) {
+    if (transmit.packet == nullptr) return std::nullopt;
+    PeerPaths& paths = paths_of(node, peer);
+    if (auto wrong = check_number(paths, transmit.packet->header)) return wrong;
+    if (auto wrong = check_payload(*transmit.packet)) return wrong;
+    if (!must_be_silent(paths.states[transmit.route.path])) return std::nullopt;
+    return check_silence(node, peer, *transmit.packet, state_of(transmit.route.path));
+  }
 
  private:
   enum class Use : std::uint8_t { kForbidden, kReadable, kReleased };
@@ -56,6 +63,10 @@ class WireWatch {
   }
   std::optional<Streams::Wrong> check_number(PeerPaths& paths, const wire::Header& header) const;
   std::optional<Streams::Wrong> check_payload(const wire::Packet& packet) const;
+  static bool must_be_silent(core::PathState state);
+  static std::optional<Streams::Wrong> check_silence(std::uint32_t node, std::uint32_t peer,
+                                                     const wire::Packet& packet,
+                                                     core::PathState state);
 
   std::uint32_t nodes_;
   const Memory& memory_;

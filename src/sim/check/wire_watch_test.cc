@@ -4,15 +4,12 @@
 
 #include <memory>
 
-#include "sim/net/node_faults.h"
-
 namespace zhinu::sim::check {
 namespace {
 
 class WireWatchTest : public ::testing::Test {
  protected:
   WireWatchTest() : packet(std::make_unique<wire::Packet>()) {
-    endpoint.emplace(core::EndpointOptions{}, core::Identity{}, entropy);
     transmit.packet = packet.get();
     packet->header.connection = 77;
   }
@@ -21,11 +18,10 @@ class WireWatchTest : public ::testing::Test {
     packet->header.number = number;
     packet->header.path = path;
     transmit.route.path = path;
-    return watch.on_transmit(0, 1, transmit, *endpoint);
+    return watch.on_transmit(0, 1, transmit, [this](std::uint8_t) { return state; });
   }
 
-  SeededEntropy entropy{1, 1};
-  std::optional<core::Endpoint> endpoint;
+  core::PathState state = core::PathState::kGood;  // that the endpoint would tell
   std::unique_ptr<wire::Packet> packet;
   core::Transmit transmit;
   Memory memory{1'000, 10};
@@ -64,16 +60,28 @@ TEST_F(WireWatchTest, on_transmit__payload_leaves_only_while_the_buffer_is_the_t
   EXPECT_FALSE(send(3).has_value());
 }
 
+TEST_F(WireWatchTest, on_transmit__a_dead_path_carries_probes_only) {
+  packet->add(wire::FrameKind::kPathProbe);
+  packet->add(wire::FrameKind::kPadding);
+  watch.on_path(0, 1, 0, core::PathState::kDead);
+  state = core::PathState::kDead;
+  EXPECT_FALSE(send(0).has_value());
+  packet->add(wire::FrameKind::kAck);
+  EXPECT_EQ(send(1)->invariant, Invariant::kDeadPathSilent);
+  EXPECT_FALSE(send(0, 1).has_value());
+  watch.on_peer_up(0, 1);
+  EXPECT_FALSE(send(2).has_value());
+}
+
 TEST_F(WireWatchTest, on_transmit__the_endpoint_has_the_last_word_on_a_path) {
   packet->add(wire::FrameKind::kAck);
-  watch.on_path(0, 1, 0, core::PathState::kDead);
-  // This endpoint has no such peer, so that no path of its own is dead.
+  watch.on_path(0, 1, 0, core::PathState::kHeld);
   EXPECT_FALSE(send(0).has_value());
 }
 
 TEST_F(WireWatchTest, on_transmit__handshake_packets_are_not_looked_at) {
   transmit.packet = nullptr;
-  EXPECT_FALSE(watch.on_transmit(0, 1, transmit, *endpoint).has_value());
+  EXPECT_FALSE(send(0).has_value());
 }
 
 }  // namespace

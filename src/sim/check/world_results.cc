@@ -133,13 +133,16 @@ void World::on_transmit(std::uint32_t node, const core::Transmit& transmit) {
   if (verdict_.failed() || transmit.packet == nullptr) return;
   if (peer == Cluster::kNoNode)
     return fail(Invariant::kNonceUnique, "a sealed packet for a stranger");
-  if (saboteur_ != nullptr) {
-    if (saboteur_->slander_path())
-      watch_.on_path(node, peer, transmit.route.path, core::PathState::kDead);
-    if (saboteur_->repeat_packet())
-      fail(watch_.on_transmit(node, peer, transmit, cluster_.endpoint(node)));
-  }
-  fail(watch_.on_transmit(node, peer, transmit, cluster_.endpoint(node)));
+  const bool slandered = saboteur_ != nullptr && saboteur_->slander_path();
+  if (slandered) watch_.on_path(node, peer, transmit.route.path, core::PathState::kDead);
+  const auto state_of = [&](std::uint8_t path) {
+    if (slandered) return core::PathState::kDead;
+    const auto status = cluster_.endpoint(node).path_status(transmit.route.peer, path);
+    return status.ok() ? status.value().state : core::PathState::kGood;
+  };
+  fail(watch_.on_transmit(node, peer, transmit, state_of));
+  if (saboteur_ != nullptr && saboteur_->repeat_packet())
+    fail(watch_.on_transmit(node, peer, transmit, state_of));
 }
 
 std::uint32_t World::on_datagram(std::uint32_t /*node*/, const core::Transmit& transmit,

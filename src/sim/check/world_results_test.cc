@@ -82,6 +82,16 @@ TEST(WorldResults, run__a_repeated_packet_number_breaks_nonce_unique) {
   EXPECT_EQ(broken_by(saboteur), "nonce_unique");
 }
 
+class SlandersPath : public Saboteur {
+  bool slander_path() override { return ++packets == 60; }
+  int packets = 0;
+};
+
+TEST(WorldResults, run__a_packet_on_a_dead_path_breaks_dead_path_silent) {
+  SlandersPath saboteur;
+  EXPECT_EQ(broken_by(saboteur), "dead_path_silent");
+}
+
 class SwapsReceives : public Saboteur {
   std::uint32_t completions(ItemRef item, core::Completion& completion) override {
     if (item.kind == ItemKind::kReceive && item.index == 1) completion.tag += 1;
