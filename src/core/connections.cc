@@ -24,6 +24,8 @@ HandshakeContext context_of(const State& state) {
 }
 
 constexpr std::uint8_t kCloseRepeats = 3;
+// A peer that goes on sending did not get them; it is told again, but not more often.
+constexpr Duration kCloseAgain = milliseconds(10);
 // A session that the peer did not confirm for this many of its longest HELLO intervals has
 // failed: its HELLO is answered then.
 constexpr std::int64_t kConfirmHellos = 2;
@@ -243,6 +245,7 @@ void Connections::install(Instant now, Peer& peer, Established session) {
   peer.owed_since = Instant::never();
   peer.silent_told = false;
   peer.close_code.reset();
+  peer.close_again_at = Instant::never();
   repeat_aborts(peer);
   Event event;
   event.kind = EventKind::kPeerUp;
@@ -268,8 +271,17 @@ void Connections::close_peer(Instant now, Peer& peer, Errc code) {
   if (was_up) {
     peer.close_code = code;
     peer.close_repeats = kCloseRepeats;
+    peer.close_again_at = now + kCloseAgain;
     state_.want_control(peer);
   }
+}
+
+void Connections::close_again(Instant now, Peer& peer) {
+  if (now < peer.close_again_at || peer.close_code.has_value()) return;
+  peer.close_again_at = now + kCloseAgain;
+  peer.close_code = Errc::kPeerClosed;
+  peer.close_repeats = 1;
+  state_.want_control(peer);
 }
 
 void Connections::drop_peer(Instant now, Peer& peer, Errc code) {

@@ -24,6 +24,8 @@ class Connections {
   Result<PeerId> add_peer(Instant now, const PeerConfig& config);
   Result<PeerId> find_peer(std::uint32_t rank) const;
   void close_peer(Instant now, Peer& peer, Errc code);
+  // A genuine packet of a session that was closed here: all our CLOSEs may have been lost.
+  void close_again(Instant now, Peer& peer);
   // Ends everything of the peer with `code`; it may come back by a handshake.
   void drop_peer(Instant now, Peer& peer, Errc code);
   // Starts the handshake anew; what is posted meanwhile waits for it.

@@ -60,7 +60,8 @@ Status Dispatcher::verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& pa
       return Errc::kBadTag;
     }
     connections_.adopt_session(now, *peer);
-  } else if (peer->state != PeerState::kUp || peer->session.local_connection != header.connection) {
+  } else if (peer->session.local_connection != header.connection ||
+             peer->state == PeerState::kConnecting) {
     return Errc::kUnknownConnection;
   }
   if (header.path >= peer->in_path_count) return Errc::kBadPath;
@@ -71,7 +72,9 @@ Status Dispatcher::verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& pa
   if (!peer->session.sealer.open(now, packet, header.path, header.number, header.key_phase)) {
     return Errc::kBadTag;
   }
-  return {};
+  if (peer->state == PeerState::kUp) return {};
+  connections_.close_again(now, *peer);
+  return Errc::kUnknownConnection;
 }
 
 Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan packet) {

@@ -1,4 +1,6 @@
 // Timers, deadlines, path transitions and aborts of an endpoint.
+#include "core/endpoint.h"
+
 #include <algorithm>
 
 #include "core/endpoint_impl.h"

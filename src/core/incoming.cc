@@ -192,7 +192,7 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
     return Taken::kYes;
   }
   const bool waits =
-      flow.incoming.gate(message.number, message.order) == NumberWindow::Gate::kWait ||
+      waits_for_another(flow, message.number, message.order) ||
       (!flow.parked.empty() && behind_parked(flow, message));
   if (communicator != nullptr && !waits) {
     const std::uint32_t posted = take_posted(*communicator, message);

@@ -75,6 +75,7 @@ class Incoming {
     ByteSpan bytes;  // of a whole message that just arrived
   };
   Taken take(Instant now, const Descriptor& message);
+  static bool waits_for_another(const Flow& flow, std::uint64_t number, std::uint8_t order);
   bool behind_parked(const Flow& flow, const Descriptor& message) const;
   std::uint32_t take_posted(Communicator& communicator, const Descriptor& message);
   std::uint32_t find_unexpected(const Communicator& communicator, const ReceiveArgs& args) const;

@@ -177,12 +177,19 @@ void Incoming::on_cancel(Instant now, FlowId id, std::uint32_t number, Errc code
   const std::uint64_t whole = wire::expand_number(number, flow.incoming.floor());
   const std::uint32_t slot = state_.incoming_index.find(State::incoming_key(id, whole));
   const Errc told = code == Errc::kRegionRefused ? code : Errc::kPeerCancelled;
+  const bool fresh = flow.incoming.look(whole) == NumberWindow::Seen::kFresh;
+  bool parked = false;
   if (slot != kNoSlot && (slot & State::kUnexpectedBit) != 0) {
+    parked = state_.unexpected[slot & ~State::kUnexpectedBit].parked;
     forget(slot & ~State::kUnexpectedBit);
   } else if (slot != kNoSlot) {
     transfers_.drop(now, slot, told);
   }
-  if (flow.incoming.look(whole) == NumberWindow::Seen::kFresh) {
+  // What it was itself waiting for, its successors must wait for now.
+  if (fresh || parked) {
+    flow.void_end = std::max(flow.void_end, whole + 1);
+  }
+  if (fresh) {
     transfers_.forget_refusal(id, whole);
     mark(now, id, whole);
     transfers_.flush_notifications();

@@ -4,6 +4,16 @@
 
 namespace zhinu::core {
 
+// True while an earlier message of the communicator is missing. One that was given up
+// before its turn does not say what it was itself behind: until every number below it
+// was seen, that may be missing too.
+bool Incoming::waits_for_another(const Flow& flow, std::uint64_t number, std::uint8_t order) {
+  if (flow.incoming.gate(number, order) == NumberWindow::Gate::kWait) return true;
+  if (order == 0 || order > number) return false;
+  const std::uint64_t before = number - order;
+  return before < flow.void_end && before >= flow.incoming.floor();
+}
+
 // A message is parked behind an earlier one of its communicator that is itself parked.
 bool Incoming::behind_parked(const Flow& flow, const Descriptor& message) const {
   for (std::uint32_t slot = flow.parked.head; slot != kNoSlot;
@@ -78,7 +88,7 @@ void Incoming::release_parked(Instant now, FlowId id) {
     message.flow = id;
     message.number = parked.number;
     message.communicator = parked.communicator;
-    const bool open = flow.incoming.gate(parked.number, parked.order) == NumberWindow::Gate::kOpen;
+    const bool open = !waits_for_another(flow, parked.number, parked.order);
     if (open && !behind_parked(flow, message)) {
       flow.parked.remove(state_.unexpected, slot);
       parked.parked = false;

@@ -284,6 +284,8 @@ void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::ui
   // The peer posted a receive for this very message: its first bytes need not wait.
   if (record.kind != SendKind::kMessage || channel.messages_sent > channel.credit_received) return;
   if (channel.closed) return;
+  // Refused segments keep their packet records: half of these stay for what has a buffer.
+  if (state_.sent_packets.available() < state_.sent_packets.capacity() / 2) return;
   const std::uint64_t bytes = std::min(record.length, state_.options.unscheduled_bytes);
   record.granted = bytes == record.length ? bytes : bytes - bytes % wire::kSegmentUnitBytes;
   // Announced again, its first bytes are with the packets that wait for a grant.

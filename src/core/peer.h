@@ -37,6 +37,7 @@ struct Flow {
     outgoing = NumberWindow();
     window = Window(options);
     next_number = 0;
+    void_end = 0;
     pace_resends = false;
     resend_waits = false;
     cached_receive = kNoSlot;
@@ -55,6 +56,7 @@ struct Flow {
   bool resend_waits = false;                         // for `resend_at`, and for nothing else
   SlotQueue<Channel, &Channel::ring_next> channels;  // with something queued
   SendBulkList bulk;                                 // granted messages with bytes to send
+  std::uint64_t void_end = 0;  // above every number that was given up before its turn
   UnexpectedList parked;                             // messages that wait for an earlier one
   ReceiveList incoming_messages;                     // messages that arrive and want grants
   std::uint64_t cached_number = 0;  // last incoming granted message, found without a look-up
@@ -145,6 +147,7 @@ struct Peer {
   Instant credit_probe_at = Instant::never();  // earliest zero-window probe of its channels
   std::optional<Errc> close_code;              // a CLOSE to send
   std::uint8_t close_repeats = 0;
+  Instant close_again_at = Instant::never();  // closed here: a packet from then on hears it again
 
   std::uint64_t held_bytes = 0;
   std::uint32_t eliciting = 0;  // packets under way on all paths that elicit an ACK

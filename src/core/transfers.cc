@@ -21,8 +21,7 @@ constexpr std::uint64_t quantum_of(std::uint64_t window) {
 }  // namespace
 
 Transfers::Transfers(State& state)
-    : state_(state),
-      quantum_(quantum_of(state.options.grant_window_bytes)) {
+    : state_(state), quantum_(quantum_of(state.options.grant_window_bytes)) {
   active_.reserve(state.options.segment_maps_max);
 }
 
@@ -93,7 +92,9 @@ void Transfers::remove_from_flow(std::uint32_t slot) {
 void Transfers::pump(Instant now) {
   const std::uint64_t window = state_.options.grant_window_bytes;
   while (!ring_head_.is_none()) {
-    if (outstanding_ > 0 && outstanding_ + quantum_ > window) {
+    // Half a quantum at least: crumbs would cost a frame for every arrival.
+    const std::uint64_t room = outstanding_ < window ? window - outstanding_ : 0;
+    if (outstanding_ > 0 && room < quantum_ / 2) {
       // Someone waits while all is granted away: look for silent senders in a while.
       if (stall_check_at_ == Instant::never()) stall_check_at_ = now + kStallAfter;
       return;
@@ -103,7 +104,7 @@ void Transfers::pump(Instant now) {
     ring_head_ = flow.grant_ring_next;
     if (ring_head_.is_none()) ring_tail_ = FlowId::none();
     flow.in_grant_ring = false;
-    if (!grant_one(now, id)) continue;
+    if (!grant_one(id, outstanding_ > 0 ? std::min(room, quantum_) : quantum_)) continue;
     // Back to the end of the ring while its messages want more.
     flow.in_grant_ring = true;
     flow.grant_ring_next = FlowId::none();
@@ -125,8 +126,9 @@ void Transfers::send_grant(std::uint32_t slot) {
   state_.want_control(peer);
 }
 
-// Grants one quantum to the next message of the flow. False when none wants one.
-bool Transfers::grant_one(Instant, FlowId id) {
+// Grants up to `bytes` to the next message of the flow. False when none wants one.
+bool Transfers::grant_one(FlowId id, std::uint64_t bytes) {
+  bytes -= bytes % wire::kSegmentUnitBytes;
   Flow& flow = state_.flow(id);
   while (!flow.incoming_messages.empty()) {
     const std::uint32_t slot = flow.incoming_messages.head;
@@ -135,7 +137,7 @@ bool Transfers::grant_one(Instant, FlowId id) {
     const std::uint64_t limit = std::min(record.message_bytes, record.map.limit());
     if (record.granted >= limit) continue;  // comes back when its map has moved on
     const std::uint64_t before = pending(record);
-    record.granted = std::min(limit, record.granted + quantum_);
+    record.granted = std::min(limit, record.granted + bytes);
     outstanding_ += pending(record) - before;
     send_grant(slot);
     if (record.granted < record.message_bytes) {

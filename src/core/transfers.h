@@ -81,7 +81,7 @@ class Transfers {
   bool is_refused(const Peer& peer, const Refusal& refusal) const;
   void begin(Instant now, std::uint32_t slot);
   void pump(Instant now);
-  bool grant_one(Instant now, FlowId flow);
+  bool grant_one(FlowId flow, std::uint64_t bytes);
   void want_grants(std::uint32_t slot);
   void send_grant(std::uint32_t slot);
   void remove_from_flow(std::uint32_t slot);

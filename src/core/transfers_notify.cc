@@ -1,7 +1,7 @@
 // Notifications of one-sided writes, and their order.
-#include <algorithm>
-
 #include "core/transfers.h"
+
+#include <algorithm>
 
 namespace zhinu::core {
 

@@ -64,10 +64,10 @@ TEST(Transfers, start__quantum_is_an_eighth_of_the_window_within_its_bounds) {
     std::uint64_t granted;
   } cases[] = {
       {16 * 1024, 16 * 1024},               // quantum 8 KiB, twice
-      {24 * 1024 - 1, 16 * 1024},           // a third does not fit
+      {24 * 1024 - 1, 24'448},              // the third as far as it fits, in whole units
       {4 * 1024, 8 * 1024},                 // one is granted in any case
       {1024 * 1024, 1024 * 1024},           // 64 KiB, 16 times
-      {1024 * 1024 + 65'535, 1024 * 1024},  // 64 KiB is the most
+      {1024 * 1024 + 32'767, 1024 * 1024},  // less than half a quantum is not worth a frame
   };
   for (const auto& each : cases) {
     EndpointOptions options = engine_options();
