@@ -32,7 +32,7 @@ bool Assembler::control_due(Instant now, const Peer& peer) const {
   if (peer.state != PeerState::kUp) return false;
   if (!peer.grants.empty() || !peer.cancels.empty() || !peer.credits.empty()) return true;
   if (peer.probe_answer_count > 0 || peer.aborts_due) return true;
-  if (peer.endings_sent_to < peer.ending_sequence) return true;
+  if (peer.endings_sent_to < peer.ending_sequence || peer.retired_grant_count > 0) return true;
   return peer.ack_due_at <= now;
 }
 
@@ -96,9 +96,9 @@ bool Assembler::send_path_probe(Instant now, Peer& peer, Transmit& out) {
 bool Assembler::send_control(Instant now, Peer& peer, Transmit& out) {
   const auto path = peer.paths.best();
   if (!path.has_value()) return false;
-  const std::uint32_t sent_slot =
-      state_.sent_packets.available() < kControlReserve ? kNoSlot
-                                                        : state_.sent_packets.acquire_raw();
+  const std::uint32_t sent_slot = state_.sent_packets.available() < kControlReserve
+                                      ? kNoSlot
+                                      : state_.sent_packets.acquire_raw();
   SentPacket& sent = sent_slot == kNoSlot ? scratch_ : state_.sent_packets[sent_slot];
   PacketBuilder builder(packet_, sent, packet_limit(peer, *path));
   if (peer.close_code.has_value()) {
@@ -303,6 +303,13 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
 
 void Assembler::add_grants(Peer& peer, PacketBuilder& builder) {
   constexpr std::size_t bytes = bytes_of(wire::FrameKind::kGrant);
+  while (peer.retired_grant_count > 0 && bytes <= builder.room() && builder.packet().has_room()) {
+    const Peer::RetiredGrant& grant = peer.retired_grants[--peer.retired_grant_count];
+    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, bytes);
+    frame.traffic_class = grant.traffic_class;
+    frame.token = grant.token;
+    frame.number = grant.number;
+  }
   while (!peer.grants.empty() && builder.fits(bytes)) {
     const std::uint32_t slot = peer.grants.pop_front(state_.receives);
     ReceiveRecord& record = state_.receives[slot];

@@ -313,6 +313,7 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
   for (Flow& flow : peer.flows) flow.restart(state_.options.window);
   peer.ack_mask = 0;
   peer.probe_answer_count = 0;
+  peer.retired_grant_count = 0;
   peer.aborts_due = false;
   peer.welcome_for = 0;
   peer.credit_probe_at = Instant::never();

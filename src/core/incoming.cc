@@ -174,7 +174,9 @@ Taken Incoming::on_announce(Instant now, FlowId flow, const wire::Frame& frame,
   message.announced = true;
   message.sender_token = frame.token;
   message.length = frame.length;
-  return take(now, message);
+  const Taken taken = take(now, message);
+  if (taken == Taken::kDuplicate) transfers_.announced_again(flow, frame, number);
+  return taken;
 }
 
 Taken Incoming::take(Instant now, const Descriptor& message) {
@@ -191,9 +193,12 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
     mark(now, message.flow, message.number);
     return Taken::kYes;
   }
-  const bool waits =
-      waits_for_another(flow, message.number, message.order) ||
-      (!flow.parked.empty() && behind_parked(flow, message));
+  // A late copy of what was refused: its sender announces it, and waits for a grant.
+  if (!message.announced && flow.not_held.contains(message.number)) {
+    return not_held(message.flow, message.number);
+  }
+  const bool waits = waits_for_another(flow, message.number, message.order) ||
+                     (!flow.parked.empty() && behind_parked(flow, message));
   if (communicator != nullptr && !waits) {
     const std::uint32_t posted = take_posted(*communicator, message);
     if (posted != kNoSlot) {
@@ -206,11 +211,7 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
   // A communicator that does not exist yet holds no bytes, announcements only.
   const std::uint32_t held =
       communicator == nullptr && !message.announced ? kNoSlot : hold(message, communicator);
-  if (held == kNoSlot) {
-    return transfers_.refuse(message.flow, message.number, kNoSlot, Errc::kNotHeld)
-               ? Taken::kYes
-               : Taken::kNoRoom;
-  }
+  if (held == kNoSlot) return not_held(message.flow, message.number);
   transfers_.forget_refusal(message.flow, message.number);
   Unexpected& waiting = state_.unexpected[held];
   if (waits) {
@@ -229,6 +230,13 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
     ++communicator->unexpected_count;
   }
   mark(now, message.flow, message.number);
+  return Taken::kYes;
+}
+
+// No room for a message that came whole, or for its announcement.
+Taken Incoming::not_held(FlowId id, std::uint64_t number) {
+  if (!transfers_.refuse(id, number, kNoSlot, Errc::kNotHeld)) return Taken::kNoRoom;
+  state_.flow(id).not_held.add(number);
   return Taken::kYes;
 }
 
@@ -294,6 +302,7 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
 void Incoming::mark(Instant now, FlowId id, std::uint64_t number) {
   Flow& flow = state_.flow(id);
   flow.incoming.mark(number);
+  if (!flow.not_held.empty()) flow.not_held.remove(number);
   transfers_.on_number_seen();
   if (!flow.parked.empty()) release_parked(now, id);
 }

@@ -94,6 +94,7 @@ class Incoming {
   void detach_request(ReceiveRecord& record);
   void grant_credit(const ReceiveArgs& args, Communicator& communicator);
   Taken seen_before(Flow& flow, std::uint64_t number, bool& fresh);
+  Taken not_held(FlowId flow, std::uint64_t number);
   Taken refuse_whole(FlowId flow, std::uint64_t number, Errc code);
   Taken refuse_and_mark(Instant now, FlowId flow, std::uint64_t number, std::uint32_t token,
                         Errc code);

@@ -45,19 +45,18 @@ Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::
   if (!fresh) return seen;
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
   if (!memory.ok()) return refuse_whole(flow, number, memory.error());
+  if (state_.flow(flow).not_held.contains(number)) return not_held(flow, number);
   if ((frame.flags & wire::kFlagNotify) != 0) {
     // The notification is remembered first: bytes without one would be lost work.
     ReceiveRecord write;
     describe_write(write, frame, now);
     if (state_.receives.available() == 0) {
-      return transfers_.refuse(flow, number, kNoSlot, Errc::kNotHeld) ? Taken::kYes
-                                                                      : Taken::kNoRoom;
+      return not_held(flow, number);
     }
     if (frame.length > 0) std::memcpy(memory.value().data(), frame.payload, frame.length);
     write.number = number;
     if (!transfers_.notify_put(flow, write)) {
-      return transfers_.refuse(flow, number, kNoSlot, Errc::kNotHeld) ? Taken::kYes
-                                                                      : Taken::kNoRoom;
+      return not_held(flow, number);
     }
   } else if (frame.length > 0) {
     std::memcpy(memory.value().data(), frame.payload, frame.length);
@@ -71,14 +70,15 @@ Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::
 Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number) {
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
-  if (!fresh) return seen;
+  if (!fresh) {
+    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame, number);
+    return seen;
+  }
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
   if (!memory.ok() && frame.length == 0) return refuse_whole(flow, number, memory.error());
   if (!memory.ok()) return refuse_and_mark(now, flow, number, frame.token, memory.error());
   const std::uint32_t slot = state_.acquire_receive();
-  if (slot == kNoSlot) {
-    return transfers_.refuse(flow, number, kNoSlot, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
-  }
+  if (slot == kNoSlot) return not_held(flow, number);
   transfers_.forget_refusal(flow, number);
   ReceiveRecord& record = state_.receives[slot];
   describe_write(record, frame, now);
@@ -139,7 +139,10 @@ Taken Incoming::on_read_announce(Instant now, FlowId flow, const wire::Frame& fr
                                  std::uint64_t number) {
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
-  if (!fresh) return seen;
+  if (!fresh) {
+    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame, number);
+    return seen;
+  }
   ReceiveRecord* record = read_of(flow, frame.peer_token, frame.length, frame.code != Errc::kOk);
   if (frame.code != Errc::kOk) {
     if (record != nullptr && answers(*record, frame)) {

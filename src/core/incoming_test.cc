@@ -296,14 +296,18 @@ TEST(Incoming, hold__no_block_no_record_no_room) {
   EXPECT_EQ(arrive(modules, message(modules.content(1)), 2), Taken::kNoRoom);
 }
 
-TEST(Incoming, take__what_was_refused_and_comes_in_is_refused_no_more) {
+// A late copy of what was refused is not taken: its sender knows, and waits for a grant.
+TEST(Incoming, take__what_was_refused_comes_in_by_its_announcement_only) {
   Modules modules;
   modules.faults.full = true;
   const wire::Frame frame = message(modules.content(10));
   arrive(modules, frame, 0);
   EXPECT_EQ(modules.peer().refusal_count, 1U);
   modules.faults.full = false;
-  arrive(modules, frame, 0);
+  EXPECT_EQ(arrive(modules, frame, 0), Taken::kYes);
+  EXPECT_EQ(modules.peer().refusal_count, 1U);
+  EXPECT_EQ(modules.communicator().unexpected_count, 0U);
+  EXPECT_EQ(arrive(modules, announcement(10, 9), 0), Taken::kYes);
   EXPECT_EQ(modules.peer().refusal_count, 0U);
   EXPECT_EQ(modules.communicator().unexpected_count, 1U);
 }

@@ -131,6 +131,24 @@ void Outgoing::drop_parked(SendRecord& record) {
   }
 }
 
+// Segments that found no buffer wait with their message.
+void Outgoing::park(SendRecord& record, std::uint32_t sent_slot) {
+  state_.sent_packets[sent_slot].next = record.parked_head;
+  record.parked_head = sent_slot;
+}
+
+// The peer has a buffer, or the message is complete there.
+void Outgoing::unpark(SendRecord& record) {
+  if (record.parked_head == kNoSlot) return;
+  Flow& flow = state_.flow(record.flow);
+  while (record.parked_head != kNoSlot) {
+    const std::uint32_t sent_slot = record.parked_head;
+    record.parked_head = state_.sent_packets[sent_slot].next;
+    flow.lost.push_back(state_.sent_packets, sent_slot);
+  }
+  activate(record.flow);
+}
+
 void Outgoing::release_announced(SendRecord& record) {
   if (!record.counts_announced) return;
   record.counts_announced = false;
@@ -222,17 +240,10 @@ void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
   state_.channels[record.channel].closed = false;
   release_announced(record);
   if (offset > record.granted) record.granted = offset;
-  // Segments that were refused for want of a buffer may go again.
-  Flow& owner = state_.flow(flow);
-  ZHINU_ASSERT(record.sent <= record.granted);
-  while (record.parked_head != kNoSlot) {
-    const std::uint32_t sent_slot = record.parked_head;
-    record.parked_head = state_.sent_packets[sent_slot].next;
-    owner.lost.push_back(state_.sent_packets, sent_slot);
-  }
+  unpark(record);
   if (record.sent < record.granted && !record.in_bulk) {
     record.in_bulk = true;
-    owner.bulk.push_back(state_.sends, token);
+    state_.flow(flow).bulk.push_back(state_.sends, token);
   }
   activate(flow);
 }
@@ -252,8 +263,33 @@ void Outgoing::on_credit(FlowId flow, std::uint16_t communicator, std::uint64_t 
   if (credit > channel.credit_received) channel.credit_received = credit;
 }
 
+// The peer may have taken all segments of a message after it had refused some, and the refusal
+// came last. With the probe of its channel such a message is announced again: if it is complete
+// over there, the peer answers with a grant, and the segments go once more.
+void Outgoing::announce_again(Peer& peer) {
+  std::uint32_t sent_slot = kNoSlot;
+  for (std::uint32_t slot = 0; slot < state_.sends.capacity(); ++slot) {
+    SendRecord& record = state_.sends[slot];
+    if (record.state != SendState::kAnnounced || !record.counts_announced) continue;
+    if (!record.announce_acked || peer_of(record.flow) != peer.id) continue;
+    if (record.parked_head == kNoSlot) continue;
+    if (!state_.channels[record.channel].probe_due) continue;
+    sent_slot = state_.sent_packets.acquire();
+    if (sent_slot == kNoSlot) return;
+    SentPacket& again = state_.sent_packets[sent_slot];
+    again.traffic_class = class_of(record.flow);
+    again.item_count = 1;
+    again.items[0].kind = SentKind::kAnnounce;
+    again.items[0].slot = slot;
+    ++record.references;
+    state_.flow(record.flow).lost.push_back(state_.sent_packets, sent_slot);
+    activate(record.flow);
+  }
+}
+
 void Outgoing::check_credit_probes(Instant now, Peer& peer) {
   peer.credit_probe_at = Instant::never();
+  bool due = false;
   for (std::uint32_t slot = 0; slot < state_.channels.capacity(); ++slot) {
     Channel& channel = state_.channels[slot];
     if (channel.flow.is_none() || peer_of(channel.flow) != peer.id) continue;
@@ -263,6 +299,7 @@ void Outgoing::check_credit_probes(Instant now, Peer& peer) {
           std::min(channel.credit_probe_interval * 2, state_.options.credit_probe_max);
       channel.credit_probe_at = now + channel.credit_probe_interval;
       channel.probe_due = true;
+      due = true;
       if (!channel.in_credit_queue) {
         channel.in_credit_queue = true;
         peer.credits.push_back(state_.channels, slot);
@@ -271,6 +308,7 @@ void Outgoing::check_credit_probes(Instant now, Peer& peer) {
     }
     peer.credit_probe_at = std::min(peer.credit_probe_at, channel.credit_probe_at);
   }
+  if (due) announce_again(peer);
 }
 
 }  // namespace zhinu::core

@@ -99,6 +99,9 @@ class Outgoing {
   void requeue_for_announce(std::uint32_t slot);
   void queue_cancel(std::uint32_t slot);
   void drop_parked(SendRecord& record);
+  void park(SendRecord& record, std::uint32_t sent_slot);
+  void unpark(SendRecord& record);
+  void announce_again(Peer& peer);
   void release_announced(SendRecord& record);
   void complete(std::uint32_t slot, Errc code);
   void on_messages_acked(const SentItem& item, Flow& flow, const RefusedNumbers& refused);

@@ -141,8 +141,7 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
       activate(record.flow);
     } else {
       // No buffer for it yet: the packet record waits with the message for a grant.
-      sent.next = record.parked_head;
-      record.parked_head = sent_slot;
+      park(record, sent_slot);
     }
     return true;
   }
@@ -155,6 +154,7 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
   }
   record.acked += item.length;
   ZHINU_ASSERT(record.acked <= record.length);
+  unpark(record);
   if (record.acked == record.length) complete(item.slot, Errc::kOk);
   return false;
 }

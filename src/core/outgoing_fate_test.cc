@@ -105,10 +105,13 @@ TEST(Outgoing, on_acked__not_held_goes_before_what_was_sent_later) {
   EXPECT_TRUE(modules.channel().closed);
   EXPECT_TRUE(modules.channel().in_ring);
   const Filled packet = modules.fill();
-  ASSERT_EQ(packet.frames.size(), 2U);  // as many as the receiver remembers
+  // More than the receiver remembers, as what came earlier must not wait; what is new does.
+  ASSERT_EQ(packet.frames.size(), 3U);
   EXPECT_EQ(packet.frames[0].kind, FrameKind::kAnnounce);
   EXPECT_EQ(packet.frames[0].number, 0U);
   EXPECT_EQ(packet.frames[1].number, 1U);
+  EXPECT_EQ(packet.frames[2].number, 2U);
+  EXPECT_EQ(queued_numbers(modules).size(), 1U);
   EXPECT_EQ(modules.flow().outgoing.floor(), 0U);
   EXPECT_TRUE(modules.completions().empty());
 }

@@ -88,9 +88,7 @@ bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& buil
     }
     flow.lost.pop_front(state_.sent_packets);
     if (lost.item_count > 0) {
-      SendRecord& record = state_.sends[lost.items[0].slot];
-      lost.next = record.parked_head;
-      record.parked_head = sent_slot;
+      park(state_.sends[lost.items[0].slot], sent_slot);
     } else {
       state_.sent_packets.release(sent_slot);
     }
@@ -223,7 +221,9 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
         return Step::kPacketFull;
       }
     } else {
-      if (channel.announced >= state_.options.announced_max) {
+      // What was sent before and not held goes beyond the limit: those that are announced may be
+      // behind it in order, and would wait for it for ever.
+      if (channel.announced >= state_.options.announced_max && !record.announce_queued) {
         channel.deficit_bytes = 0;  // who cannot use its turn does not save it up
         return Step::kChannelBlocked;
       }

@@ -12,6 +12,7 @@
 
 #include "core/handshake.h"
 #include "core/in_path.h"
+#include "core/number_set.h"
 #include "core/number_window.h"
 #include "core/path_table.h"
 #include "core/records.h"
@@ -35,6 +36,7 @@ struct Flow {
   void restart(const WindowOptions& options) {
     incoming = NumberWindow();
     outgoing = NumberWindow();
+    not_held = NumberSet();
     window = Window(options);
     next_number = 0;
     void_end = 0;
@@ -48,6 +50,7 @@ struct Flow {
 
   NumberWindow incoming;  // message numbers of the peer that were seen here
   NumberWindow outgoing;  // our message numbers that the peer took
+  NumberSet not_held;     // numbers of the peer that must be announced to be taken
   Window window;
   std::uint64_t next_number = 0;
   SentQueue lost;     // packets whose contents must be sent again
@@ -56,9 +59,9 @@ struct Flow {
   bool resend_waits = false;                         // for `resend_at`, and for nothing else
   SlotQueue<Channel, &Channel::ring_next> channels;  // with something queued
   SendBulkList bulk;                                 // granted messages with bytes to send
-  std::uint64_t void_end = 0;  // above every number that was given up before its turn
-  UnexpectedList parked;                             // messages that wait for an earlier one
-  ReceiveList incoming_messages;                     // messages that arrive and want grants
+  std::uint64_t void_end = 0;       // above every number that was given up before its turn
+  UnexpectedList parked;            // messages that wait for an earlier one
+  ReceiveList incoming_messages;    // messages that arrive and want grants
   std::uint64_t cached_number = 0;  // last incoming granted message, found without a look-up
   std::uint32_t cached_receive = kNoSlot;
   std::uint64_t last_ordered = 0;  // our newest write with an ordered notification
@@ -141,6 +144,15 @@ struct Peer {
     std::uint64_t challenge = 0;
     std::uint8_t path = 0;
   };
+  // Grants for messages that have ended and are announced again; of more, the sender asks again.
+  struct RetiredGrant {
+    TrafficClass traffic_class = TrafficClass::kControl;
+    std::uint32_t token = 0;
+    std::uint64_t number = 0;
+  };
+  static constexpr std::uint32_t kRetiredGrantsMax = 8;
+  std::array<RetiredGrant, kRetiredGrantsMax> retired_grants;
+  std::uint32_t retired_grant_count = 0;
   static constexpr std::uint32_t kProbeAnswersMax = 4;
   std::array<ProbeAnswer, kProbeAnswersMax> probe_answers;
   std::uint32_t probe_answer_count = 0;

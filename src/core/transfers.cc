@@ -272,6 +272,14 @@ void Transfers::revoke(Instant now, std::uint32_t slot) {
   state_.receives[slot].revoked = true;
 }
 
+void Transfers::announced_again(FlowId flow, const wire::Frame& frame, std::uint64_t number) {
+  if (state_.incoming_index.find(State::incoming_key(flow, number)) != kNoSlot) return;
+  Peer& peer = state_.peer(peer_of(flow));
+  if (peer.retired_grant_count == Peer::kRetiredGrantsMax) return;
+  peer.retired_grants[peer.retired_grant_count++] = {class_of(flow), frame.token, number};
+  state_.want_control(peer);
+}
+
 void Transfers::repeat_grants(FlowId id, std::uint16_t communicator) {
   for (const std::uint32_t slot : active_) {
     const ReceiveRecord& record = state_.receives[slot];
