@@ -1,8 +1,7 @@
 // Timers, deadlines, path transitions and aborts of an endpoint.
-#include "core/endpoint.h"
-
 #include <algorithm>
 
+#include "core/endpoint.h"
 #include "core/endpoint_impl.h"
 
 namespace zhinu::core {

@@ -1,7 +1,7 @@
 // Notifications of one-sided writes, and their order.
-#include "core/transfers.h"
-
 #include <algorithm>
+
+#include "core/transfers.h"
 
 namespace zhinu::core {
 

@@ -1,4 +1,4 @@
-// Covers transfers.cc, transfers_refusals.cc and transfers_notify.cc.
+// Covers transfers.cc and transfers_refusals.cc.
 #include "core/transfers.h"
 
 #include <gtest/gtest.h>
@@ -389,64 +389,6 @@ TEST(Transfers, end__no_room_to_tell_changes_nothing) {
   EXPECT_FALSE(engine.transfers.end(engine.now, slot, Errc::kCancelled, Errc::kPeerCancelled));
   EXPECT_EQ(engine.state.receives[slot].state, ReceiveState::kIncoming);
   EXPECT_TRUE(completions(engine).empty());
-}
-
-// A whole small write with an ordered notification, `behind` numbers after the one before it.
-bool notify(Engine& engine, Peer& peer, std::uint64_t number, std::uint32_t behind) {
-  ReceiveRecord write;
-  write.open_transfer();
-  write.number = number;
-  write.behind = behind;
-  write.notify = true;
-  write.ordered = true;
-  write.immediate = static_cast<std::uint32_t>(number);
-  engine.state.flow(flow_of(peer)).incoming.mark(number);
-  const bool taken = engine.transfers.notify_put(flow_of(peer), write);
-  engine.transfers.on_number_seen();
-  return taken;
-}
-std::vector<std::uint32_t> notified(Engine& engine) {
-  std::vector<std::uint32_t> immediates;
-  Event event;
-  while (engine.state.poll_event(event)) {
-    EXPECT_EQ(event.kind, EventKind::kNotification);
-    immediates.push_back(event.immediate);
-    engine.transfers.flush_notifications();
-  }
-  return immediates;
-}
-
-TEST(Transfers, notify_put__in_the_order_of_sending) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  ASSERT_TRUE(notify(engine, peer, 2, 1));
-  ASSERT_TRUE(notify(engine, peer, 1, 1));
-  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{});
-  ASSERT_TRUE(notify(engine, peer, 0, 0));
-  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2}));
-  EXPECT_EQ(engine.state.receives.used(), 0U);
-}
-
-TEST(Transfers, notify_put__full_event_ring_loses_none) {
-  EndpointOptions options = engine_options();
-  options.events_max = 2;
-  Engine engine(options);
-  Peer& peer = engine.add_peer();
-  for (std::uint64_t number = 0; number < 7; ++number) {
-    ASSERT_TRUE(notify(engine, peer, number, number > 0 ? 1 : 0));
-  }
-  EXPECT_TRUE(engine.state.events_full());
-  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(engine.count(Counter::kDropEvents), 0U);
-}
-
-TEST(Transfers, notify_put__no_record_is_free) {
-  EndpointOptions options = engine_options();
-  options.receives_max = 1;
-  Engine engine(options);
-  Peer& peer = engine.add_peer();
-  ASSERT_TRUE(notify(engine, peer, 1, 1));  // waits for number 0
-  EXPECT_FALSE(notify(engine, peer, 2, 1));
 }
 
 TEST(Transfers, repeat_grants__names_the_granted_messages_of_the_communicator) {
