@@ -134,7 +134,7 @@ class State {
   std::uint32_t communicator_count = 0;
   Communicator* aborted_head = nullptr;
   std::uint8_t arriving_path = 0;  // in path of the packet at hand
-  UnexpectedList orphans;  // messages whose communicator does not exist yet
+  UnexpectedList orphans;          // messages whose communicator does not exist yet
 
   // Rings of work, served by the assembler.
   struct FlowRing {

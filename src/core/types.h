@@ -48,16 +48,11 @@ enum class PathState : std::uint8_t { kGood, kSuspect, kDead, kHeld, kProbing };
 
 constexpr const char* name_of(PathState state) {
   switch (state) {
-    case PathState::kGood:
-      return "good";
-    case PathState::kSuspect:
-      return "suspect";
-    case PathState::kDead:
-      return "dead";
-    case PathState::kHeld:
-      return "held";
-    case PathState::kProbing:
-      return "probing";
+    case PathState::kGood: return "good";
+    case PathState::kSuspect: return "suspect";
+    case PathState::kDead: return "dead";
+    case PathState::kHeld: return "held";
+    case PathState::kProbing: return "probing";
   }
   return "unknown";
 }

@@ -44,7 +44,7 @@ struct Message {
   std::uint32_t send_digest = 0;
   std::uint32_t receive_digest = 0;
   Duration send_at{};
-  Duration receive_at{};            // kNever: posted only when all else has ended
+  Duration receive_at{};          // kNever: posted only when all else has ended
   Duration send_cancel = kNever;  // after the post
   Duration receive_cancel = kNever;
   Duration send_deadline = kNever;  // after the post
