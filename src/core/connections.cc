@@ -57,6 +57,9 @@ std::uint64_t Connections::fresh_connection() {
 Result<PeerId> Connections::add_peer(Instant now, const PeerConfig& config) {
   if (config.paths.empty() || config.rank == state_.identity.rank) return Errc::kInvalidArgument;
   if (config.paths.size() > state_.options.paths_max) return Errc::kFull;
+  for (const PathConfig& path : config.paths) {
+    if (path.packet_bytes_max < kPacketBytesMin) return Errc::kInvalidArgument;
+  }
   if (by_rank_.find(config.rank) != IndexTable::kNone) return Errc::kExists;
   if (state_.peers.size() == state_.options.peers_max) return Errc::kFull;
   const PeerId id{static_cast<std::uint32_t>(state_.peers.size())};

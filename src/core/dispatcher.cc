@@ -145,6 +145,7 @@ void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arr
 
 Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   refused_.count = 0;
+  refused_.at = now;
   Taken worst = Taken::kYes;
   for (std::uint32_t i = 0; i < packet_.frame_count; ++i) {
     const Taken taken = handle_frame(now, peer, packet_.frames[i]);

@@ -21,6 +21,7 @@ Result<PeerId> Endpoint::add_peer(Instant now, const PeerConfig& config) {
 
 Result<std::uint8_t> Endpoint::add_path(Instant, PeerId peer, const PathConfig& config) {
   if (!impl_->state.has_peer(peer)) return Errc::kUnknownPeer;
+  if (config.packet_bytes_max < kPacketBytesMin) return Errc::kInvalidArgument;
   return impl_->state.peer(peer).paths.add(config);
 }
 
@@ -48,7 +49,10 @@ Status Endpoint::create_communicator(CommunicatorId id) {
   communicator->id = id;
   communicator->abort_told.resize(state.options.peers_max / 64 + 1);
   communicator->abort_sent.resize(state.options.peers_max / 64 + 1);
-  state.held.grow(BlockPool::blocks_for(state.options.communicator_reserve_bytes));
+  if (state.communicator_count++ == state.reserves) {  // else one that is gone left its reserve
+    ++state.reserves;
+    state.held.grow(BlockPool::blocks_for(state.options.communicator_reserve_bytes));
+  }
   (*page)[id.value & 0xff] = std::move(communicator);
   impl_->incoming.adopt_orphans(Instant{}, *state.communicator(id.value));
   return {};
@@ -62,6 +66,7 @@ Status Endpoint::destroy_communicator(Instant now, CommunicatorId id) {
   impl_->unlink_aborted(communicator);
   state.release_channels_of(id.value);
   (*state.communicator_pages[id.value >> 8])[id.value & 0xff].reset();
+  --state.communicator_count;
   return {};
 }
 

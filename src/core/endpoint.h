@@ -84,9 +84,10 @@ class Endpoint {
   //
   // Makes a peer known and starts the handshake. Packets of a peer that was not
   // added are answered as the protocol asks but make no state, so both sides add
-  // each other. kExists, kFull, kInvalidArgument (no path, rank is our own).
+  // each other. kExists, kFull, kInvalidArgument (no path, one that takes less than the 1,280
+  // bytes a packet that every peer takes, or the rank is our own).
   Result<PeerId> add_peer(Instant now, const PeerConfig& config);
-  // kFull: paths_max. The index of the new path.
+  // kFull (paths_max), kUnknownPeer, kInvalidArgument as above. The index of the new path.
   Result<std::uint8_t> add_path(Instant now, PeerId peer, const PathConfig& config);
   // Sends a close and ends every item of the peer with kPeerClosed. The id stays
   // valid; the handshake starts again when the peer says hello.

@@ -115,8 +115,12 @@ void Endpoint::Impl::end_all_of(Instant now, Communicator& communicator, Errc co
     const SendRecord& record = state.sends[slot];
     if (record.state == SendState::kFree || record.state == SendState::kEnded) continue;
     if (record.communicator != communicator.id.value) continue;
-    // A request ends with its read, which is in the other pool.
-    if (record.kind != SendKind::kReadRequest) outgoing.end(slot, code);
+    if (record.kind == SendKind::kReadRequest) continue;  // ends with its read
+    if (record.kind == SendKind::kReadAnswer) {
+      outgoing.fail_answer(slot, code == Errc::kCancelled ? Errc::kPeerCancelled : code);
+    } else {
+      outgoing.end(slot, code);
+    }
   }
   for (std::uint32_t slot = 0; slot < state.receives.capacity(); ++slot) {
     const ReceiveRecord& record = state.receives[slot];

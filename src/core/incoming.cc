@@ -179,6 +179,18 @@ Taken Incoming::on_announce(Instant now, FlowId flow, const wire::Frame& frame,
   return taken;
 }
 
+// A peer that was told and sends all the same may have made the communicator only afterwards.
+void Incoming::repeat_abort(Communicator& communicator, PeerId id) {
+  const std::uint64_t bit = 1ULL << (id.value % 64);
+  std::uint64_t& told = communicator.abort_told[id.value / 64];
+  if ((told & bit) == 0) return;
+  told &= ~bit;
+  communicator.abort_sent[id.value / 64] &= ~bit;
+  Peer& peer = state_.peer(id);
+  peer.aborts_due = true;
+  state_.want_control(peer);
+}
+
 Taken Incoming::take(Instant now, const Descriptor& message) {
   Flow& flow = state_.flow(message.flow);
   bool fresh = false;
@@ -186,10 +198,12 @@ Taken Incoming::take(Instant now, const Descriptor& message) {
   if (!fresh) return seen;
   Communicator* communicator = state_.communicator(message.communicator);
   if (communicator != nullptr && communicator->aborted) {
+    repeat_abort(*communicator, peer_of(message.flow));
     if (message.announced) {
       return refuse_and_mark(now, message.flow, message.number, message.sender_token,
                              Errc::kAborted);
     }
+    transfers_.forget_refusal(message.flow, message.number);
     mark(now, message.flow, message.number);
     return Taken::kYes;
   }

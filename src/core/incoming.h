@@ -81,6 +81,7 @@ class Incoming {
   std::uint32_t find_unexpected(const Communicator& communicator, const ReceiveArgs& args) const;
   void give(Instant now, Communicator& communicator, std::uint32_t slot, const Descriptor& message,
             std::uint32_t held);
+  void repeat_abort(Communicator& communicator, PeerId id);
   void mismatch(Instant now, ReceiveRecord& record, std::uint32_t slot, const Descriptor& message);
   std::uint32_t hold(const Descriptor& message, Communicator* communicator);
   bool may_hold(const Peer& peer, const Communicator* communicator, std::uint64_t bytes) const;

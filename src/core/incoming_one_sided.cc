@@ -27,7 +27,8 @@ void describe_write(ReceiveRecord& record, const wire::Frame& frame, Instant now
 // A message whose sender waits for the result of its bytes, and will hear an error instead.
 Taken Incoming::refuse_and_mark(Instant now, FlowId flow, std::uint64_t number, std::uint32_t token,
                                 Errc code) {
-  if (!transfers_.tell_end(flow, number, token, code)) return Taken::kNoRoom;
+  const bool told = state_.has_room_for_refusal() && transfers_.tell_end(flow, number, token, code);
+  if (!told) return Taken::kNoRoom;
   mark(now, flow, number);
   transfers_.flush_notifications();
   return Taken::kYes;

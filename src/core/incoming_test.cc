@@ -368,6 +368,21 @@ TEST(Incoming, take__an_aborted_communicator_takes_nothing) {
   modules.expect_idle();
 }
 
+TEST(Incoming, take__tells_a_peer_again_that_was_told_of_the_abort) {
+  Modules modules;
+  Communicator& communicator = modules.communicator();
+  communicator.aborted = true;
+  EXPECT_EQ(arrive(modules, message(modules.content(10)), 0), Taken::kYes);
+  EXPECT_FALSE(modules.peer().aborts_due);  // it is being told
+  communicator.abort_sent[0] = 1;
+  communicator.abort_told[0] = 1;
+  EXPECT_EQ(arrive(modules, message(modules.content(10)), 1), Taken::kYes);
+  EXPECT_TRUE(modules.peer().aborts_due);
+  EXPECT_TRUE(modules.peer().in_control_ring);
+  EXPECT_EQ(communicator.abort_sent[0], 0U);
+  EXPECT_EQ(communicator.abort_told[0], 0U);
+}
+
 TEST(Incoming, on_announce__to_a_posted_receive_begins_the_transfer) {
   Modules modules;
   const std::uint32_t slot = modules.receive(modules.memory(5'000));

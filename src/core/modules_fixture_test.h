@@ -102,6 +102,8 @@ class Modules {
     if (!page) page = std::make_unique<State::CommunicatorPage>();
     auto communicator = std::make_unique<Communicator>();
     communicator->id = id;
+    communicator->abort_told.resize(1);
+    communicator->abort_sent.resize(1);
     (*page)[id.value & 0xff] = std::move(communicator);
     return this->communicator(id);
   }
@@ -170,8 +172,9 @@ class Modules {
     }
     return filled;
   }
-  void ack(const Filled& filled, const RefusedNumbers& refused = {}) {
+  void ack(const Filled& filled, RefusedNumbers refused = {}) {
     if (filled.sent == kNoSlot) return;
+    refused.at = now;
     SentPacket& sent = state.sent_packets[filled.sent];
     const auto items = sent.items;
     const std::uint8_t count = sent.item_count;
@@ -181,6 +184,8 @@ class Modules {
     }
     if (!kept) state.sent_packets.release(filled.sent);
   }
+  // What the peer had no room for goes again after a while.
+  void retry() { outgoing.check_credit_probes(now + seconds(1), peer()); }
   void lose(const Filled& filled) {
     flow().lost.push_back(state.sent_packets, filled.sent);
     outgoing.activate(flow_of());

@@ -2,12 +2,16 @@
 // packets is in outgoing_fill.cc, their outcomes in outgoing_fate.cc.
 #include "core/outgoing.h"
 
+#include <algorithm>
+
 namespace zhinu::core {
 
 namespace {
 
 // Bytes a channel may send before the next one has its turn.
 constexpr std::uint32_t kChannelQuantumBytes = 9'216;
+// First wait of a lane that the peer had no room for: a few round trips.
+constexpr Duration kRetryFirst = microseconds(100);
 
 }  // namespace
 
@@ -26,7 +30,7 @@ std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator, std:
   record.eager_bytes = eager_bytes_of(record);
   Channel& channel = state_.channels[channel_slot];
   ++channel.records;
-  channel.queue.push_back(state_.sends, slot);
+  channel.lane(record.kind).queue.push_back(state_.sends, slot);
   if (!channel.in_ring) push_channel(state_.flow(flow_id), channel_slot);
   activate(flow_id);
   return slot;
@@ -93,7 +97,7 @@ bool Outgoing::post_read_answer(const ReadAnswer& answer) {
 
 void Outgoing::push_channel(Flow& flow, std::uint32_t channel_slot) {
   Channel& channel = state_.channels[channel_slot];
-  if (channel.in_ring || channel.queue.empty()) return;
+  if (channel.in_ring || !channel.has_ready()) return;
   channel.in_ring = true;
   channel.deficit_bytes += kChannelQuantumBytes;  // what a large message left over adds up
   flow.channels.push_back(state_.channels, channel_slot);
@@ -153,8 +157,10 @@ void Outgoing::release_announced(SendRecord& record) {
   if (!record.counts_announced) return;
   record.counts_announced = false;
   Channel& channel = state_.channels[record.channel];
-  ZHINU_ASSERT(channel.announced > 0);
-  if (--channel.announced == 0) channel.credit_probe_at = Instant::never();
+  Lane& lane = channel.lane(record.kind);
+  ZHINU_ASSERT(lane.announced > 0);
+  --lane.announced;
+  if (!channel.has_announced()) channel.credit_probe_at = Instant::never();
   push_channel(state_.flow(record.flow), record.channel);
   activate(record.flow);
 }
@@ -167,12 +173,27 @@ void Outgoing::complete(std::uint32_t slot, Errc code) {
   }
   if (record.has_transfer) drop_parked(record);
   release_announced(record);
-  ZHINU_ASSERT(state_.channels[record.channel].records > 0);
-  --state_.channels[record.channel].records;
+  Channel& channel = state_.channels[record.channel];
+  ZHINU_ASSERT(channel.records > 0);
+  --channel.records;
+  if (code == Errc::kOk) channel.retry_interval = Duration{};
   if (code == Errc::kOk && record.kind != SendKind::kReadRequest) {
     state_.counters.add(Counter::kMessagesSent);
   }
   state_.complete_send(slot, code);
+}
+
+// Ended records at the head of a queue do not stay until it is their channel's turn.
+void Outgoing::drop_ended(Channel& channel) {
+  for (Lane* lane : {static_cast<Lane*>(&channel), &channel.one_sided}) {
+    while (!lane->queue.empty()) {
+      const std::uint32_t slot = lane->queue.head;
+      if (state_.sends[slot].state != SendState::kEnded) break;
+      lane->queue.pop_front(state_.sends);
+      --state_.sends[slot].references;
+      state_.try_release_send(slot);
+    }
+  }
 }
 
 void Outgoing::queue_cancel(std::uint32_t slot) {
@@ -195,8 +216,22 @@ void Outgoing::end(std::uint32_t slot, Errc code) {
   ++record.references;
   complete(slot, code);
   if (tell) queue_cancel(slot);
+  Channel& channel = state_.channels[record.channel];
   --record.references;
   state_.try_release_send(slot);
+  drop_ended(channel);
+}
+
+void Outgoing::drop_queue(Lane& lane, Errc code) {
+  while (!lane.queue.empty()) {
+    const std::uint32_t slot = lane.queue.pop_front(state_.sends);
+    --state_.sends[slot].references;
+    if (state_.sends[slot].state == SendState::kEnded) {
+      state_.try_release_send(slot);
+    } else {
+      complete(slot, code);
+    }
+  }
 }
 
 // All packets of the peer were forgotten before; queues are emptied here.
@@ -204,15 +239,8 @@ void Outgoing::drop_peer(Peer& peer, Errc code) {
   for (std::uint32_t slot = 0; slot < state_.channels.capacity(); ++slot) {
     Channel& channel = state_.channels[slot];
     if (channel.flow.is_none() || peer_of(channel.flow) != peer.id) continue;
-    while (!channel.queue.empty()) {
-      const std::uint32_t queued = channel.queue.pop_front(state_.sends);
-      --state_.sends[queued].references;
-      if (state_.sends[queued].state == SendState::kEnded) {
-        state_.try_release_send(queued);
-      } else {
-        complete(queued, code);
-      }
-    }
+    drop_queue(channel, code);
+    drop_queue(channel.one_sided, code);
   }
   for (std::uint32_t slot = 0; slot < state_.sends.capacity(); ++slot) {
     const SendRecord& record = state_.sends[slot];
@@ -252,8 +280,13 @@ void Outgoing::on_refused(FlowId flow, std::uint32_t token, std::uint32_t number
   if (token >= state_.sends.capacity()) return state_.counters.add(Counter::kDropBadFrame);
   SendRecord& record = state_.sends[token];
   if (record.flow != flow || static_cast<std::uint32_t>(record.number) != number) return;
-  if (record.state != SendState::kAnnounced) return;
+  // Queued: one copy of its announcement found no room, and another one did.
+  const bool waits = record.state == SendState::kAnnounced ||
+                     (record.state == SendState::kQueued && record.has_number);
+  if (!waits) return;
+  Channel& channel = state_.channels[record.channel];
   complete(token, code);
+  drop_ended(channel);
 }
 
 void Outgoing::on_credit(FlowId flow, std::uint16_t communicator, std::uint64_t credit) {
@@ -287,14 +320,38 @@ void Outgoing::announce_again(Peer& peer) {
   }
 }
 
+// The peer had no room for an announcement or a request: the lane waits, longer each time.
+void Outgoing::pause(Instant now, SendRecord& record) {
+  Channel& channel = state_.channels[record.channel];
+  channel.lane(record.kind).paused = true;
+  channel.retry_interval =
+      channel.retry_interval == Duration{}
+          ? kRetryFirst
+          : std::min(channel.retry_interval * 2, state_.options.credit_probe_max);
+  channel.retry_at = now + channel.retry_interval;
+  Peer& peer = state_.peer(peer_of(record.flow));
+  peer.credit_probe_at = std::min(peer.credit_probe_at, channel.retry_at);
+  state_.touch_timer(peer);
+}
+
+void Outgoing::resume(std::uint32_t channel_slot) {
+  Channel& channel = state_.channels[channel_slot];
+  channel.retry_at = Instant::never();
+  channel.paused = false;
+  channel.one_sided.paused = false;
+  push_channel(state_.flow(channel.flow), channel_slot);
+  activate(channel.flow);
+}
+
 void Outgoing::check_credit_probes(Instant now, Peer& peer) {
   peer.credit_probe_at = Instant::never();
   bool due = false;
   for (std::uint32_t slot = 0; slot < state_.channels.capacity(); ++slot) {
     Channel& channel = state_.channels[slot];
     if (channel.flow.is_none() || peer_of(channel.flow) != peer.id) continue;
-    if (channel.announced == 0) continue;
+    if (channel.retry_at <= now) resume(slot);
     if (channel.credit_probe_at <= now) {
+      ZHINU_ASSERT(channel.has_announced());
       channel.credit_probe_interval =
           std::min(channel.credit_probe_interval * 2, state_.options.credit_probe_max);
       channel.credit_probe_at = now + channel.credit_probe_interval;
@@ -306,7 +363,8 @@ void Outgoing::check_credit_probes(Instant now, Peer& peer) {
       }
       state_.want_control(peer);
     }
-    peer.credit_probe_at = std::min(peer.credit_probe_at, channel.credit_probe_at);
+    peer.credit_probe_at =
+        std::min({peer.credit_probe_at, channel.credit_probe_at, channel.retry_at});
   }
   if (due) announce_again(peer);
 }

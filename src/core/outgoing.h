@@ -25,6 +25,7 @@ struct RefusedNumbers {
   };
   std::array<Entry, 64> entries;
   std::uint32_t count = 0;
+  Instant at;  // when the packet came
 
   // kOk if the message was taken.
   Errc find(TrafficClass traffic_class, std::uint64_t number, bool segments = false) const {
@@ -104,6 +105,10 @@ class Outgoing {
   void announce_again(Peer& peer);
   void release_announced(SendRecord& record);
   void complete(std::uint32_t slot, Errc code);
+  void drop_ended(Channel& channel);
+  void drop_queue(Lane& lane, Errc code);
+  void pause(Instant now, SendRecord& record);
+  void resume(std::uint32_t channel);
   void on_messages_acked(const SentItem& item, Flow& flow, const RefusedNumbers& refused);
   void on_announce_acked(std::uint32_t slot, Flow& flow, const RefusedNumbers& refused);
   bool on_segment_acked(const SentItem& item, SentPacket& sent, std::uint32_t sent_slot,
@@ -116,13 +121,16 @@ class Outgoing {
   bool fill_lost_item(SentItem& item, PacketBuilder& builder);
   bool fill_channels(Instant now, Flow& flow, PacketBuilder& builder);
   enum class Step : std::uint8_t {
-    kTurnEnded,  // its quantum or its queue is used up
+    kEmpty,        // nothing is queued any more
+    kBlocked,      // as many announcements wait as the receiver remembers, or it had no room
+    kFlowBlocked,  // the peer's window of message numbers is full
+    kTurnEnded,    // its quantum is used up
     kPacketFull,
-    kChannelBlocked,  // as many announcements wait as the receiver remembers
-    kFlowBlocked,     // the peer's window of message numbers is full
   };
-  // Sends from one channel until its turn, its queue or the packet ends.
+  // Sends from one channel until its turn, its queues or the packet end.
   Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
+  Step fill_from_lane(Instant now, Flow& flow, Channel& channel, Lane& lane,
+                      PacketBuilder& builder);
   bool waits_for_announcement(const SentPacket& lost) const;
   void fill_bulk(Flow& flow, PacketBuilder& builder);
   static std::uint32_t eager_bytes_of(const SendRecord& record);

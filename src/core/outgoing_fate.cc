@@ -6,17 +6,17 @@ namespace zhinu::core {
 // Back to its channel's queue, before everything that was sent after it.
 void Outgoing::requeue_for_announce(std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
-  Channel& channel = state_.channels[record.channel];
+  auto& queue = state_.channels[record.channel].lane(record.kind).queue;
   record.state = SendState::kQueued;
   record.announce_queued = true;
   ++record.references;  // the queue's
   std::uint32_t before = kNoSlot;
-  for (std::uint32_t at = channel.queue.head; at != kNoSlot; at = state_.sends[at].next) {
+  for (std::uint32_t at = queue.head; at != kNoSlot; at = state_.sends[at].next) {
     const SendRecord& queued = state_.sends[at];
     if (!queued.has_number || queued.number > record.number) break;
     before = at;
   }
-  channel.queue.insert_after(state_.sends, before, slot);
+  queue.insert_after(state_.sends, before, slot);
   push_channel(state_.flow(record.flow), record.channel);
 }
 
@@ -50,6 +50,8 @@ void Outgoing::on_messages_acked(const SentItem& item, Flow& flow, const Refused
         refused.count == 0 ? Errc::kOk : refused.find(class_of(record.flow), record.number);
     if (code == Errc::kNotHeld && record.state == SendState::kEager) {
       if (record.kind == SendKind::kMessage) state_.channels[record.channel].closed = true;
+      // A request has no other form in which it might find room.
+      if (record.kind == SendKind::kReadRequest) pause(refused.at, record);
       requeue_for_announce(slot);
       --record.references;
     } else {
@@ -85,7 +87,8 @@ void Outgoing::on_announce_acked(std::uint32_t slot, Flow& flow, const RefusedNu
   --record.references;
   const Errc code = refused.find(class_of(record.flow), record.number);
   if (code == Errc::kNotHeld && record.state == SendState::kAnnounced) {
-    // Not even the announcement found room: it goes again.
+    // Not even the announcement found room: it goes again, later.
+    pause(refused.at, record);
     drop_unsent(slot, flow);
     return requeue_for_announce(slot);
   }

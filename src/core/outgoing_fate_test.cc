@@ -43,7 +43,7 @@ std::uint32_t read(Modules& modules, std::size_t size) {
 std::uint32_t answer(Modules& modules, std::size_t size) {
   EXPECT_TRUE(modules.outgoing.post_read_answer(
       {modules.flow_of(), kCommunicator.value, modules.content(size), 77, 13, 40}));
-  return modules.channel().queue.tail;
+  return modules.channel().one_sided.queue.tail;
 }
 
 // The peer learns that the number at the head of the cancels is void.
@@ -142,6 +142,10 @@ TEST(Outgoing, on_acked__a_read_request_that_was_not_held_goes_again) {
   Modules modules;
   const std::uint32_t reader = read(modules, 100);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
+  EXPECT_TRUE(modules.fill().frames.empty());  // not at once
+  EXPECT_EQ(modules.channel().retry_at, modules.now + microseconds(100));
+  EXPECT_EQ(modules.peer().credit_probe_at, modules.now + microseconds(100));
+  modules.retry();
   const Filled again = modules.fill();
   ASSERT_EQ(again.frames.size(), 1U);
   EXPECT_EQ(again.frames[0].kind, FrameKind::kRead);
@@ -202,6 +206,8 @@ TEST(Outgoing, on_acked__an_announcement_without_room_goes_again) {
   EXPECT_TRUE(modules.flow().bulk.empty());
   EXPECT_EQ(modules.channel().announced, 0U);
   EXPECT_EQ(modules.flow().outgoing.floor(), 0U);
+  EXPECT_TRUE(modules.fill().frames.empty());  // not at once
+  modules.retry();
   const Filled again = modules.fill();
   ASSERT_EQ(again.frames.size(), 2U);
   EXPECT_EQ(again.frames[0].kind, FrameKind::kAnnounce);
@@ -393,6 +399,7 @@ TEST(Outgoing, fail_answer__data_under_way_of_an_answer_that_is_announced_again)
   const Filled segment = modules.fill();
   modules.ack(announcement, refusal_of(0, Errc::kNotHeld));
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
+  modules.retry();
   const Filled again = modules.fill();
   ASSERT_EQ(again.frames.size(), 1U);
   EXPECT_EQ(again.frames[0].code, Errc::kRegionRefused);
@@ -490,6 +497,7 @@ TEST(Outgoing, fates__every_send_ends_once) {
       if (!modules.peer().cancels.empty()) {
         modules.outgoing.on_cancel_acked(modules.peer().cancels.pop_front(modules.state.sends));
       }
+      modules.retry();
       ended += modules.completions().size();
     }
     EXPECT_EQ(ended, posted);

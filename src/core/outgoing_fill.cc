@@ -166,15 +166,23 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
 }
 
 bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {
+  std::uint32_t first_blocked = kNoSlot;
   while (!flow.channels.empty()) {
     const std::uint32_t slot = flow.channels.head;
+    if (slot == first_blocked) return true;
     Channel& channel = state_.channels[slot];
     const Step step = fill_from_channel(now, flow, slot, builder);
     if (step == Step::kPacketFull) return false;
-    if (step == Step::kFlowBlocked) return true;
+    if (step == Step::kFlowBlocked) {
+      // Another channel may hold the very message that all numbers wait for: it has one.
+      if (first_blocked == kNoSlot) first_blocked = slot;
+      flow.channels.pop_front(state_.channels);
+      flow.channels.push_back(state_.channels, slot);
+      continue;
+    }
     flow.channels.pop_front(state_.channels);
     channel.in_ring = false;
-    // A blocked channel comes back with the grant that frees it.
+    // An empty one comes back with the next post, a blocked one with what frees it.
     if (step == Step::kTurnEnded) push_channel(flow, slot);
   }
   return true;
@@ -184,22 +192,44 @@ bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {
 bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
                           std::uint32_t packet_room, std::uint32_t eager_max) {
   if (record.kind == SendKind::kReadRequest) return true;
-  if (channel.closed || record.announce_queued || record.failure != Errc::kOk) return false;
+  if (record.announce_queued || record.failure != Errc::kOk) return false;
+  if (channel.closed && record.kind == SendKind::kMessage) return false;
   return record.length <= eager_max && record.eager_bytes <= packet_room;
 }
 
 Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
                                            PacketBuilder& builder) {
   Channel& channel = state_.channels[channel_slot];
+  Step blocked = Step::kEmpty;
+  for (int i = 0; i < 2; ++i) {
+    Lane& lane = channel.one_sided_next ? channel.one_sided : channel;
+    Step step = Step::kEmpty;
+    if (lane.paused) {
+      step = Step::kBlocked;
+    } else if (!lane.queue.empty()) {
+      step = fill_from_lane(now, flow, channel, lane, builder);
+    }
+    if (step == Step::kPacketFull) return step;
+    channel.one_sided_next = !channel.one_sided_next;
+    if (step == Step::kTurnEnded) return step;
+    blocked = std::max(blocked, step);
+  }
+  // What is left of the turn does not add up to a burst.
+  if (blocked != Step::kFlowBlocked) channel.deficit_bytes = 0;
+  return blocked;
+}
+
+Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channel, Lane& lane,
+                                        PacketBuilder& builder) {
   const std::uint32_t whole_packet =
       builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset);
   const std::uint32_t eager_max = state_.peer(peer_of(channel.flow)).session.eager_bytes_max;
   const std::uint64_t number_limit = flow.outgoing.floor() + NumberWindow::kWindow;
-  while (!channel.queue.empty()) {
-    const std::uint32_t slot = channel.queue.head;
+  while (!lane.queue.empty()) {
+    const std::uint32_t slot = lane.queue.head;
     SendRecord& record = state_.sends[slot];
     if (record.state == SendState::kEnded) {
-      channel.queue.pop_front(state_.sends);
+      lane.queue.pop_front(state_.sends);
       --record.references;
       state_.try_release_send(slot);
       continue;
@@ -212,7 +242,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
       if (!builder.fits_message(bytes)) return Step::kPacketFull;
       if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
       channel.deficit_bytes -= bytes;
-      channel.queue.pop_front(state_.sends);
+      lane.queue.pop_front(state_.sends);
       assign_number(flow, channel, record);
       record.state = SendState::kEager;
       add_eager(slot, builder);
@@ -223,12 +253,11 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
     } else {
       // What was sent before and not held goes beyond the limit: those that are announced may be
       // behind it in order, and would wait for it for ever.
-      if (channel.announced >= state_.options.announced_max && !record.announce_queued) {
-        channel.deficit_bytes = 0;  // who cannot use its turn does not save it up
-        return Step::kChannelBlocked;
+      if (lane.announced >= state_.options.announced_max && !record.announce_queued) {
+        return Step::kBlocked;
       }
       if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
-      channel.queue.pop_front(state_.sends);
+      lane.queue.pop_front(state_.sends);
       assign_number(flow, channel, record);
       record.open_transfer();
       record.state = SendState::kAnnounced;
@@ -237,8 +266,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
       after_announce(now, flow, channel, slot);
     }
   }
-  channel.deficit_bytes = 0;
-  return Step::kTurnEnded;
+  return Step::kEmpty;
 }
 
 void Outgoing::assign_number(Flow& flow, Channel& channel, SendRecord& record) {
@@ -274,7 +302,9 @@ void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::ui
   SendRecord& record = state_.sends[slot];
   record.announce_queued = false;
   record.counts_announced = true;
-  if (++channel.announced == 1) {
+  const bool first = !channel.has_announced();
+  ++channel.lane(record.kind).announced;
+  if (first) {
     channel.credit_probe_interval = state_.options.credit_probe_first;
     channel.credit_probe_at = now + channel.credit_probe_interval;
     Peer& peer = state_.peer(peer_of(record.flow));

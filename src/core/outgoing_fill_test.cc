@@ -554,6 +554,7 @@ TEST(Outgoing, fill__a_lost_segment_waits_while_its_message_is_announced_again) 
   ASSERT_EQ(kinds_of(segment), Kinds{FrameKind::kSegment});
   modules.ack(announcement, refusal_of(0, Errc::kNotHeld));
   modules.lose(segment);
+  modules.retry();
   const Filled again = modules.fill();
   EXPECT_EQ(kinds_of(again), Kinds{FrameKind::kAnnounce});
   EXPECT_EQ(modules.state.sends[slot].parked_head, segment.sent);
@@ -582,6 +583,7 @@ TEST(Outgoing, fill__a_lost_segment_behind_a_message_waits_too) {
   ASSERT_EQ(kinds_of(mixed), (Kinds{FrameKind::kMessage, FrameKind::kSegment}));
   modules.ack(announcement, refusal_of(1, Errc::kNotHeld));
   modules.lose(mixed);
+  modules.retry();
   Filled packet = modules.fill();
   EXPECT_EQ(kinds_of(packet), (Kinds{FrameKind::kMessage, FrameKind::kAnnounce}));
   EXPECT_EQ(modules.state.sends[slot].parked_head, mixed.sent);

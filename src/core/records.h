@@ -218,23 +218,34 @@ struct SentPacket {
   std::array<SentItem, kSentItemsMax> items;
 };
 
-// Messages of one communicator in one flow: the unit of fairness and of order.
-struct Channel {
+// A queue of a channel, and what the peer remembers of it.
+struct Lane {
+  SlotQueue<SendRecord, &SendRecord::next> queue;
+  std::uint32_t announced = 0;  // announced and not granted
+  bool paused = false;          // the peer had no room: goes on at the channel's `retry_at`
+
+  bool ready() const { return !queue.empty() && !paused; }
+};
+
+// One communicator in one flow: the unit of fairness, and of order for messages. Messages wait
+// for receives of the peer, and have the channel's own lane; writes, reads and answers wait for
+// nothing, and have another: neither stands behind the other.
+struct Channel : Lane {
   std::uint32_t next = kNoSlot;
   std::uint32_t generation = 0;
   FlowId flow;
   std::uint16_t communicator = 0;
   bool in_ring = false;
-  bool closed = false;  // the receiver had no room: announce, do not send eagerly
+  bool closed = false;  // the receiver had no room: messages are announced, not sent eagerly
   bool has_last = false;
   bool credit_dirty = false;     // credit_given grew: tell the peer
   bool probe_due = false;        // ask the peer for its credit and grants
   bool in_credit_queue = false;  // of the peer
   std::uint32_t ring_next = kNoSlot;
-  SlotQueue<SendRecord, &SendRecord::next> queue;
+  Lane one_sided;
+  bool one_sided_next = false;      // begins the next turn
   std::uint32_t deficit_bytes = 0;  // left of its turn; 0 = no turn began
   std::uint32_t records = 0;        // sends that have not ended: they name this channel
-  std::uint32_t announced = 0;      // announced and not granted
   std::uint64_t last_number = 0;
   std::uint64_t messages_sent = 0;      // messages that consumed a receive of the peer
   std::uint64_t credit_received = 0;    // receives the peer says it posted for us, cumulative
@@ -242,6 +253,13 @@ struct Channel {
   std::uint32_t credit_next = kNoSlot;  // peer's list of credits to send
   Instant credit_probe_at = Instant::never();
   Duration credit_probe_interval;
+  Instant retry_at = Instant::never();
+  Duration retry_interval;  // zero: the peer had room the last time
+
+  Lane& lane(SendKind kind) { return kind == SendKind::kMessage ? *this : one_sided; }
+  bool has_queued() const { return !queue.empty() || !one_sided.queue.empty(); }
+  bool has_ready() const { return ready() || one_sided.ready(); }
+  bool has_announced() const { return announced > 0 || one_sided.announced > 0; }
 };
 
 // A message that cannot be given to a receive yet.

@@ -15,6 +15,11 @@ std::uint32_t words_of(const EndpointOptions& options) {
   return static_cast<std::uint32_t>(std::bit_ceil(std::max<std::uint64_t>(units / 64, 1)));
 }
 
+// Every message that was announced here can be ended here, however many packets were refused.
+std::uint32_t refusals_max(const EndpointOptions& options) {
+  return options.refusals_max + options.receives_max + options.channels_max * options.announced_max;
+}
+
 // Announcements have slots of their own, enough for every channel, so that held
 // messages can never keep another communicator's announcement out.
 std::uint32_t unexpected_max(const EndpointOptions& options) {
@@ -34,7 +39,7 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       sent_packets(options.sent_packets_max),
       channels(options.channels_max),
       unexpected(unexpected_max(options)),
-      refusals(options.refusals_max),
+      refusals(refusals_max(options)),
       held(options.held_blocks_max),
       channel_index(options.channels_max),
       incoming_index(unexpected_max(options) + options.receives_max),
@@ -73,7 +78,7 @@ void State::release_unexpected(std::uint32_t slot) {
 
 // Credit is a hint: who forgets it announces first, who believes too much hears "not held".
 bool State::channel_is_idle(const Channel& channel) {
-  if (channel.records > 0 || !channel.queue.empty() || channel.in_ring) return false;
+  if (channel.records > 0 || channel.has_queued() || channel.in_ring) return false;
   if (channel.in_credit_queue) return false;
   if (!channel.has_last) return true;
   return flow(channel.flow).outgoing.look(channel.last_number) == NumberWindow::Seen::kSeen;
@@ -120,9 +125,9 @@ void State::forget_channels_of(PeerId peer) {
   for (std::uint32_t slot = 0; slot < channels.capacity(); ++slot) {
     Channel& channel = channels[slot];
     if (channel.flow.is_none() || peer_of(channel.flow) != peer) continue;
-    ZHINU_ASSERT(channel.queue.empty());
+    ZHINU_ASSERT(!channel.has_queued());
     ZHINU_ASSERT(!channel.in_ring);
-    ZHINU_ASSERT(channel.announced == 0);
+    ZHINU_ASSERT(!channel.has_announced());
     ZHINU_ASSERT(!channel.in_credit_queue);
     channel_index.erase(channel_key(channel.flow, channel.communicator));
     channel.flow = FlowId::none();

@@ -93,6 +93,11 @@ class State {
   void push_event(const Event& event);
   bool poll_event(Event& out);
 
+  // What arrives may not take the last records: what is ended here needs them.
+  bool has_room_for_refusal() const {
+    return refusals.available() > refusals.capacity() - options.refusals_max;
+  }
+
   // Segment maps for incoming granted messages. kNoSlot when all are used.
   std::uint32_t acquire_map();
   void release_map(std::uint32_t slot);
@@ -132,6 +137,7 @@ class State {
   using CommunicatorPage = std::array<std::unique_ptr<Communicator>, 256>;
   std::array<std::unique_ptr<CommunicatorPage>, 256> communicator_pages;
   std::uint32_t communicator_count = 0;
+  std::uint32_t reserves = 0;  // of communicators, in `held`
   Communicator* aborted_head = nullptr;
   std::uint8_t arriving_path = 0;  // in path of the packet at hand
   UnexpectedList orphans;          // messages whose communicator does not exist yet

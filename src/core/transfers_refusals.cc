@@ -20,9 +20,8 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   refusal.number = number;
   refusal.token = token;
   if (is_refused(peer, refusal)) return true;
-  if (peer.refusal_count >= kRefusalsPerPeerMax) return false;
+  if (peer.refusal_count >= kRefusalsPerPeerMax || !state_.has_room_for_refusal()) return false;
   const std::uint32_t slot = state_.refusals.acquire();
-  if (slot == kNoSlot) return false;
   refusal.generation = state_.refusals[slot].generation;
   refusal.sequence = peer.refusal_sequence++;
   state_.refusals[slot] = refusal;

@@ -322,7 +322,8 @@ TEST(Transfers, refuse__pool_of_all_peers_is_full) {
   EXPECT_TRUE(engine.transfers.refuse(flow_of(first), 0, kNoSlot, Errc::kNotHeld));
   EXPECT_TRUE(engine.transfers.tell_end(flow_of(first), 1, kToken, Errc::kTruncated));
   EXPECT_FALSE(engine.transfers.refuse(flow_of(second), 0, kNoSlot, Errc::kNotHeld));
-  EXPECT_FALSE(engine.transfers.tell_end(flow_of(second), 1, kToken, Errc::kTruncated));
+  // What ends here is told all the same.
+  EXPECT_TRUE(engine.transfers.tell_end(flow_of(second), 1, kToken, Errc::kTruncated));
 }
 
 TEST(Transfers, take_back_refusals__of_a_packet_that_counts_as_lost) {
@@ -385,7 +386,9 @@ TEST(Transfers, end__no_room_to_tell_changes_nothing) {
   Engine engine(options);
   Peer& peer = engine.add_peer();
   const std::uint32_t slot = start(engine, peer, 0, 100'000);
-  ASSERT_TRUE(engine.transfers.tell_end(flow_of(peer), 9, kToken, Errc::kTruncated));
+  while (engine.state.refusals.available() > 0) {
+    ASSERT_TRUE(engine.transfers.tell_end(flow_of(peer), 9, kToken, Errc::kTruncated));
+  }
   EXPECT_FALSE(engine.transfers.end(engine.now, slot, Errc::kCancelled, Errc::kPeerCancelled));
   EXPECT_EQ(engine.state.receives[slot].state, ReceiveState::kIncoming);
   EXPECT_TRUE(completions(engine).empty());
