@@ -223,14 +223,14 @@ void Assembler::add_refusal(const Refusal& refusal, PacketBuilder& builder) {
 }
 
 void Assembler::add_endings(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kRefuse);
-  if (peer.endings_sent_to == peer.ending_sequence || !builder.fits(bytes)) return;
+  constexpr std::size_t kBytes = bytes_of(wire::FrameKind::kRefuse);
+  if (peer.endings_sent_to == peer.ending_sequence || !builder.fits(kBytes)) return;
   SentItem& item = builder.add_item(SentKind::kEndings, peer.endings_sent_to);
   item.offset = peer.endings_sent_to;
   for (std::uint32_t slot = peer.endings.head; slot != kNoSlot; slot = state_.refusals[slot].next) {
     const Refusal& ending = state_.refusals[slot];
     if (ending.sequence < peer.endings_sent_to) continue;
-    if (bytes > builder.room() || !builder.packet().has_room()) return;
+    if (kBytes > builder.room() || !builder.packet().has_room()) return;
     add_refusal(ending, builder);
     item.slot = ending.sequence;
     peer.endings_sent_to = ending.sequence + 1;
@@ -302,19 +302,19 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
 }
 
 void Assembler::add_grants(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kGrant);
-  while (peer.retired_grant_count > 0 && bytes <= builder.room() && builder.packet().has_room()) {
+  constexpr std::size_t kBytes = bytes_of(wire::FrameKind::kGrant);
+  while (peer.retired_grant_count > 0 && kBytes <= builder.room() && builder.packet().has_room()) {
     const Peer::RetiredGrant& grant = peer.retired_grants[--peer.retired_grant_count];
-    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, bytes);
+    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, kBytes);
     frame.traffic_class = grant.traffic_class;
     frame.token = grant.token;
     frame.number = grant.number;
   }
-  while (!peer.grants.empty() && builder.fits(bytes)) {
+  while (!peer.grants.empty() && builder.fits(kBytes)) {
     const std::uint32_t slot = peer.grants.pop_front(state_.receives);
     ReceiveRecord& record = state_.receives[slot];
     record.grant_dirty = false;
-    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, bytes);
+    wire::Frame& frame = builder.add(wire::FrameKind::kGrant, kBytes);
     frame.traffic_class = record.traffic_class;
     frame.token = record.sender_token;
     frame.number = record.number;
@@ -325,11 +325,11 @@ void Assembler::add_grants(Peer& peer, PacketBuilder& builder) {
 }
 
 void Assembler::add_cancels(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kCancel);
-  while (!peer.cancels.empty() && builder.fits(bytes)) {
+  constexpr std::size_t kBytes = bytes_of(wire::FrameKind::kCancel);
+  while (!peer.cancels.empty() && builder.fits(kBytes)) {
     const std::uint32_t slot = peer.cancels.pop_front(state_.sends);
     const SendRecord& record = state_.sends[slot];
-    wire::Frame& frame = builder.add(wire::FrameKind::kCancel, bytes);
+    wire::Frame& frame = builder.add(wire::FrameKind::kCancel, kBytes);
     frame.traffic_class = class_of(record.flow);
     frame.code = record.status == Errc::kOk ? Errc::kCancelled : record.status;
     frame.number = record.number;
@@ -338,9 +338,9 @@ void Assembler::add_cancels(Peer& peer, PacketBuilder& builder) {
 }
 
 void Assembler::add_credits(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes =
+  constexpr std::size_t kBytes =
       bytes_of(wire::FrameKind::kCredit) + bytes_of(wire::FrameKind::kCreditProbe);
-  while (!peer.credits.empty() && builder.fits(bytes)) {
+  while (!peer.credits.empty() && builder.fits(kBytes)) {
     const std::uint32_t slot = peer.credits.pop_front(state_.channels);
     Channel& channel = state_.channels[slot];
     channel.in_credit_queue = false;
@@ -365,16 +365,16 @@ void Assembler::add_credits(Peer& peer, PacketBuilder& builder) {
 }
 
 void Assembler::add_aborts(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kAbort);
+  constexpr std::size_t kBytes = bytes_of(wire::FrameKind::kAbort);
   if (!peer.aborts_due) return;
   const std::size_t word = peer.id.value / 64;
   const std::uint64_t bit = 1ULL << (peer.id.value % 64);
   for (Communicator* communicator = state_.aborted_head; communicator != nullptr;
        communicator = communicator->aborted_next) {
     if (((communicator->abort_told[word] | communicator->abort_sent[word]) & bit) != 0) continue;
-    if (!builder.fits(bytes)) return;
+    if (!builder.fits(kBytes)) return;
     communicator->abort_sent[word] |= bit;
-    wire::Frame& frame = builder.add(wire::FrameKind::kAbort, bytes);
+    wire::Frame& frame = builder.add(wire::FrameKind::kAbort, kBytes);
     frame.communicator = communicator->id.value;
     frame.code = communicator->abort_code;
     frame.tag = communicator->abort_reporter;
@@ -387,10 +387,10 @@ void Assembler::add_aborts(Peer& peer, PacketBuilder& builder) {
 }
 
 void Assembler::add_probe_answers(Peer& peer, PacketBuilder& builder) {
-  constexpr std::size_t bytes = bytes_of(wire::FrameKind::kPathResponse);
-  while (peer.probe_answer_count > 0 && bytes <= builder.room() && builder.packet().has_room()) {
+  constexpr std::size_t kBytes = bytes_of(wire::FrameKind::kPathResponse);
+  while (peer.probe_answer_count > 0 && kBytes <= builder.room() && builder.packet().has_room()) {
     const Peer::ProbeAnswer& answer = peer.probe_answers[--peer.probe_answer_count];
-    wire::Frame& frame = builder.add(wire::FrameKind::kPathResponse, bytes);
+    wire::Frame& frame = builder.add(wire::FrameKind::kPathResponse, kBytes);
     frame.flags = answer.path;
     frame.offset = answer.challenge;
   }

@@ -46,31 +46,31 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       regions(options.regions_max),
       send_deadlines(options.sends_max),
       receive_deadlines(options.receives_max),
-      words_per_map(words_of(options)) {
+      words_per_map_(words_of(options)) {
   for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
-  map_words.resize(static_cast<std::size_t>(words_per_map) * options.segment_maps_max);
-  free_maps.reserve(options.segment_maps_max);
-  for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps.push_back(i - 1);
-  events.resize(options.events_max);
+  map_words_.resize(static_cast<std::size_t>(words_per_map_) * options.segment_maps_max);
+  free_maps_.reserve(options.segment_maps_max);
+  for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps_.push_back(i - 1);
+  events_.resize(options.events_max);
   peers.reserve(options.peers_max);
   dirty_timers.reserve(options.peers_max);
 }
 
 std::uint32_t State::acquire_unexpected(bool announced) {
   if (pool_fails()) return kNoSlot;
-  if (!announced && held_unexpected >= options.held_blocks_max) return kNoSlot;
+  if (!announced && held_unexpected_ >= options.held_blocks_max) return kNoSlot;
   const std::uint32_t slot = unexpected.acquire();
   if (slot != kNoSlot) {
     unexpected[slot].announced = announced;
-    if (!announced) ++held_unexpected;
+    if (!announced) ++held_unexpected_;
   }
   return slot;
 }
 
 void State::release_unexpected(std::uint32_t slot) {
   if (!unexpected[slot].announced) {
-    ZHINU_ASSERT(held_unexpected > 0);
-    --held_unexpected;
+    ZHINU_ASSERT(held_unexpected_ > 0);
+    --held_unexpected_;
   }
   unexpected[slot].flow = FlowId::none();
   unexpected.release(slot);
@@ -87,12 +87,12 @@ bool State::channel_is_idle(const Channel& channel) {
 std::uint32_t State::evict_channel() {
   const std::uint32_t scan = std::min(kEvictScanMax, channels.capacity());
   for (std::uint32_t i = 0; i < scan; ++i) {
-    evict_hand = evict_hand + 1 < channels.capacity() ? evict_hand + 1 : 0;
-    Channel& channel = channels[evict_hand];
+    evict_hand_ = evict_hand_ + 1 < channels.capacity() ? evict_hand_ + 1 : 0;
+    Channel& channel = channels[evict_hand_];
     if (channel.flow.is_none() || !channel_is_idle(channel)) continue;
     channel_index.erase(channel_key(channel.flow, channel.communicator));
     channel.flow = FlowId::none();
-    channels.release(evict_hand);
+    channels.release(evict_hand_);
     return channels.acquire();
   }
   return kNoSlot;
@@ -137,14 +137,14 @@ void State::forget_channels_of(PeerId peer) {
 
 void State::finish(std::uint32_t slot, bool receives_pool) {
   const std::uint32_t entry = receives_pool ? slot | kReceiveBit : slot;
-  if (done_tail == kNoSlot) {
-    done_head = entry;
-  } else if ((done_tail & kReceiveBit) != 0) {
-    receives[done_tail & ~kReceiveBit].list_next = entry;
+  if (done_tail_ == kNoSlot) {
+    done_head_ = entry;
+  } else if ((done_tail_ & kReceiveBit) != 0) {
+    receives[done_tail_ & ~kReceiveBit].list_next = entry;
   } else {
-    sends[done_tail].done_next = entry;
+    sends[done_tail_].done_next = entry;
   }
-  done_tail = entry;
+  done_tail_ = entry;
 }
 
 void State::complete_send(std::uint32_t slot, Errc status) {
@@ -222,18 +222,18 @@ void State::poll_send(std::uint32_t slot, Completion& out) {
 }
 
 std::size_t State::poll_completions(std::span<Completion> out) {
-  if (misbehaviour != nullptr && done_head != kNoSlot && misbehaviour->late_completion()) return 0;
+  if (misbehaviour != nullptr && done_head_ != kNoSlot && misbehaviour->late_completion()) return 0;
   std::size_t count = 0;
-  while (count < out.size() && done_head != kNoSlot) {
-    const std::uint32_t entry = done_head;
+  while (count < out.size() && done_head_ != kNoSlot) {
+    const std::uint32_t entry = done_head_;
     if ((entry & kReceiveBit) != 0) {
-      done_head = receives[entry & ~kReceiveBit].list_next;
+      done_head_ = receives[entry & ~kReceiveBit].list_next;
       poll_receive(entry & ~kReceiveBit, out[count++]);
     } else {
-      done_head = sends[entry].done_next;
+      done_head_ = sends[entry].done_next;
       poll_send(entry, out[count++]);
     }
-    if (done_head == kNoSlot) done_tail = kNoSlot;
+    if (done_head_ == kNoSlot) done_tail_ = kNoSlot;
   }
   return count;
 }
@@ -243,34 +243,34 @@ void State::push_event(const Event& event) {
     counters.add(Counter::kDropEvents);
     return;
   }
-  std::size_t at = event_head + event_count;
-  if (at >= events.size()) at -= events.size();
-  events[at] = event;
-  ++event_count;
+  std::size_t at = event_head_ + event_count_;
+  if (at >= events_.size()) at -= events_.size();
+  events_[at] = event;
+  ++event_count_;
 }
 
 bool State::poll_event(Event& out) {
-  if (event_count == 0) return false;
-  out = events[event_head];
-  event_head = event_head + 1 < events.size() ? event_head + 1 : 0;
-  --event_count;
+  if (event_count_ == 0) return false;
+  out = events_[event_head_];
+  event_head_ = event_head_ + 1 < events_.size() ? event_head_ + 1 : 0;
+  --event_count_;
   return true;
 }
 
 std::uint32_t State::acquire_map() {
   // Who waits for a map is served when one is released, so only a pool in use may fail.
-  const bool in_use = free_maps.size() < free_maps.capacity();
-  if (free_maps.empty() || (in_use && pool_fails())) return kNoSlot;
-  const std::uint32_t slot = free_maps.back();
-  free_maps.pop_back();
+  const bool in_use = free_maps_.size() < free_maps_.capacity();
+  if (free_maps_.empty() || (in_use && pool_fails())) return kNoSlot;
+  const std::uint32_t slot = free_maps_.back();
+  free_maps_.pop_back();
   return slot;
 }
 
 void State::release_map(std::uint32_t slot) {
   const auto words = map_words_of(slot);
   std::fill(words.begin(), words.end(), 0);
-  ZHINU_ASSERT(free_maps.size() < free_maps.capacity());
-  free_maps.push_back(slot);
+  ZHINU_ASSERT(free_maps_.size() < free_maps_.capacity());
+  free_maps_.push_back(slot);
 }
 
 void State::want_control(Peer& peer) {

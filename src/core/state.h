@@ -89,7 +89,7 @@ class State {
   std::size_t poll_completions(std::span<Completion> out);
 
   // Events. Notices are dropped and counted when the ring is full; notifications check first.
-  bool events_full() const { return event_count == events.size(); }
+  bool events_full() const { return event_count_ == events_.size(); }
   void push_event(const Event& event);
   bool poll_event(Event& out);
 
@@ -102,7 +102,7 @@ class State {
   std::uint32_t acquire_map();
   void release_map(std::uint32_t slot);
   std::span<std::uint64_t> map_words_of(std::uint32_t slot) {
-    return std::span(map_words).subspan(slot * words_per_map, words_per_map);
+    return std::span(map_words_).subspan(slot * words_per_map_, words_per_map_);
   }
 
   // Something of the peer changed that may move its timer.
@@ -168,20 +168,20 @@ class State {
   bool channel_is_idle(const Channel& channel);
   std::uint32_t evict_channel();
 
-  std::vector<std::uint64_t> map_words;
-  std::vector<std::uint32_t> free_maps;
-  std::uint32_t words_per_map = 0;
-  std::uint32_t held_unexpected = 0;  // unexpected records that hold bytes
-  std::uint32_t evict_hand = 0;
+  std::vector<std::uint64_t> map_words_;
+  std::vector<std::uint32_t> free_maps_;
+  std::uint32_t words_per_map_ = 0;
+  std::uint32_t held_unexpected_ = 0;  // unexpected records that hold bytes
+  std::uint32_t evict_hand_ = 0;
 
   // Results in order of decision: slots, the high bit marks the receive pool.
   static constexpr std::uint32_t kReceiveBit = 0x80000000U;
-  std::uint32_t done_head = kNoSlot;
-  std::uint32_t done_tail = kNoSlot;
+  std::uint32_t done_head_ = kNoSlot;
+  std::uint32_t done_tail_ = kNoSlot;
 
-  std::vector<Event> events;
-  std::size_t event_head = 0;
-  std::size_t event_count = 0;
+  std::vector<Event> events_;
+  std::size_t event_head_ = 0;
+  std::size_t event_count_ = 0;
 };
 
 }  // namespace zhinu::core
