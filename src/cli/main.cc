@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <map>
 #include <string>
 
@@ -45,4 +47,11 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 }  // namespace zhinu::cli
 
-int main(int argc, char** argv) { return zhinu::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return zhinu::cli::run(argc, argv);
+  } catch (const std::exception& error) {  // out of memory, or a library's own fault
+    std::fprintf(stderr, "zhinu: %s\n", error.what());
+    return 1;
+  }
+}

@@ -202,7 +202,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   Channel& channel = state_.channels[channel_slot];
   Step blocked = Step::kEmpty;
   for (int i = 0; i < 2; ++i) {
-    Lane& lane = channel.one_sided_next ? channel.one_sided : channel;
+    Lane& lane = channel.next_lane();
     Step step = Step::kEmpty;
     if (lane.paused) {
       step = Step::kBlocked;

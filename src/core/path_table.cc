@@ -258,7 +258,8 @@ void PathTable::refresh(Instant now) {
   std::array<std::uint32_t, kPathsMax> losses_per_mille{};
   std::size_t recent = 0;
   Duration best{std::numeric_limits<std::int64_t>::max()};
-  for (std::uint8_t path = 0; path < count_; ++path) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const auto path = static_cast<std::uint8_t>(i);
     const Path& entry = at(path);
     const Duration rtt = entry.rtt.smoothed();
     if (rtt == Duration{}) continue;

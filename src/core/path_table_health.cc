@@ -40,7 +40,8 @@ void PathTable::settle(Instant now, std::uint8_t path, PathState before) {
 
 void PathTable::run_timeouts(Instant now) {
   const bool had_good = good_ != 0;
-  for (std::uint8_t path = 0; path < count_; ++path) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const auto path = static_cast<std::uint8_t>(i);
     const PathState before = state(path);
     at(path).health.on_timeout(now, view(path), options_);
     settle(now, path, before);
@@ -48,13 +49,15 @@ void PathTable::run_timeouts(Instant now) {
   if (good_ == 0) hurry_all(now, had_good);
 
   timeout_ = Instant::never();
-  for (std::uint8_t path = 0; path < count_; ++path) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const auto path = static_cast<std::uint8_t>(i);
     wake_at(at(path).health.deadline(view(path)));
   }
 }
 
 void PathTable::hurry_all(Instant now, bool just_now) {
-  for (std::uint8_t path = 0; path < count_; ++path) {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const auto path = static_cast<std::uint8_t>(i);
     const PathState before = state(path);
     at(path).health.hurry(now, just_now, view(path));
     settle(now, path, before);

@@ -256,7 +256,14 @@ struct Channel : Lane {
   Instant retry_at = Instant::never();
   Duration retry_interval;  // zero: the peer had room the last time
 
-  Lane& lane(SendKind kind) { return kind == SendKind::kMessage ? *this : one_sided; }
+  Lane& lane(SendKind kind) {
+    if (kind == SendKind::kMessage) return *this;
+    return one_sided;
+  }
+  Lane& next_lane() {
+    if (one_sided_next) return one_sided;
+    return *this;
+  }
   bool has_queued() const { return !queue.empty() || !one_sided.queue.empty(); }
   bool has_ready() const { return ready() || one_sided.ready(); }
   bool has_announced() const { return announced > 0 || one_sided.announced > 0; }

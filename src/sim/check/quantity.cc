@@ -70,14 +70,12 @@ std::string write_bytes(std::uint64_t bytes) { return write_units(bytes, kByteUn
 std::string write_rate(std::uint64_t bits_per_s) { return write_units(bits_per_s, kRateUnits); }
 
 std::string write_percent(std::uint64_t per_million) {
-  std::string text = std::to_string(per_million / kPercent);
-  std::uint64_t rest = per_million % kPercent;
-  if (rest > 0) text += '.';
-  for (std::uint64_t place = kPercent / 10; rest > 0; place /= 10) {
-    text += static_cast<char>('0' + rest / place);
-    rest %= place;
-  }
-  return text + " %";
+  // Four digits behind the point, without the zeros at the end.
+  std::string text = std::to_string(kPercent + per_million % kPercent);
+  text.front() = '.';
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text == ".") text.clear();
+  return std::to_string(per_million / kPercent) + text + " %";
 }
 
 Parsed<Duration> read_duration(std::string_view text) {
