@@ -55,7 +55,7 @@ void Regions::register_all(std::uint32_t node, core::Endpoint& endpoint) {
     state.registered = true;
     ++state.registrations;
     for (Slot& slot : slots_)
-      if (slot.region == i) slot.dead = false;
+      if (slot.region == i) slot = {.region = i, .offset = slot.offset};
   }
 }
 
@@ -81,7 +81,7 @@ Regions::SlotState Regions::slot_state(std::uint32_t access) const {
   if (!scenario_.accesses[access].write) return SlotState::kFree;
   const Slot& slot = slots_[accesses_[access].slot];
   if (slot.dead) return SlotState::kDead;
-  return slot.busy ? SlotState::kBusy : SlotState::kFree;
+  return slot.holder != kNobody ? SlotState::kBusy : SlotState::kFree;
 }
 
 void Regions::on_posted(std::uint32_t access) {
@@ -89,7 +89,7 @@ void Regions::on_posted(std::uint32_t access) {
   state.registration = states_[home_[access]].registrations;
   state.posted = ++posted_;
   if (!scenario_.accesses[access].write) return;
-  slots_[state.slot].busy = true;
+  slots_[state.slot].holder = access;
   // Until the write has its result nobody knows what the slot holds.
   for (std::uint32_t i = 0; i < accesses_.size(); ++i)
     if (accesses_[i].slot == state.slot && home_[i] == home_[access]) accesses_[i].filled = false;
@@ -97,8 +97,9 @@ void Regions::on_posted(std::uint32_t access) {
 
 void Regions::on_lost(std::uint32_t access) {
   if (!scenario_.accesses[access].write) return;
-  slots_[accesses_[access].slot].busy = false;
-  slots_[accesses_[access].slot].dead = true;
+  Slot& slot = slots_[accesses_[access].slot];
+  if (slot.holder == access) slot.holder = kNobody;
+  if (current(access)) slot.dead = true;
 }
 
 bool Regions::current(std::uint32_t access) const {
@@ -128,10 +129,14 @@ std::optional<Streams::Wrong> Regions::on_completion(std::uint32_t access, Errc 
                           named(args) + ": byte " + std::to_string(wrong) + " is wrong"};
   }
   Slot& slot = slots_[accesses_[access].slot];
-  slot.busy = false;
-  // The target may still get late bytes of a write that ended here.
-  if (status != Errc::kOk) slot.dead = true;
-  if (status != Errc::kOk || !current(access)) return std::nullopt;
+  const bool notification_due = status == Errc::kOk && args.notify && !accesses_[access].notified;
+  if (slot.holder == access && !notification_due) slot.holder = kNobody;
+  if (!current(access)) return std::nullopt;
+  if (status != Errc::kOk) {
+    // The target may still get late bytes of a write that ended here.
+    slot.dead = true;
+    return std::nullopt;
+  }
   accesses_[access].filled = true;
   const std::size_t wrong = wrong_byte(access);
   if (wrong == kAllRight) return std::nullopt;
@@ -162,6 +167,9 @@ std::optional<Streams::Wrong> Regions::on_notification(std::uint32_t node, std::
   if (event.region != states_[home_[access]].key) {
     return wrong(named(args) + ": notification for another region");
   }
+  // The write itself may still be open; then its end frees the slot.
+  if (slots_[state.slot].holder == access && item->state != ItemState::kPosted)
+    slots_[state.slot].holder = kNobody;
   if (const std::size_t byte = wrong_byte(access); byte != kAllRight) {
     return wrong(named(args) + ": at the notification byte " + std::to_string(byte) + " is wrong");
   }

@@ -2,8 +2,9 @@
 // notifications that must follow.
 //
 // A slot is what writes to one (region, offset) share: they are posted one after the
-// other, so that its contents are always known, and never again after a write that
-// ended badly. Thread rule: one owner.
+// other, each when the one before has ended and its notification was seen, so that
+// the contents are always known; and never again after a write that ended badly. Thread rule: one
+// owner.
 #pragma once
 
 #include <cstdint>
@@ -66,10 +67,11 @@ class Regions {
     std::uint64_t hash = 0;
     std::uint32_t region = 0;
   };
+  static constexpr std::uint32_t kNobody = 0xffff'ffffU;
   struct Slot {
     std::uint32_t region = 0;
     std::uint64_t offset = 0;
-    bool busy = false;
+    std::uint32_t holder = kNobody;  // access that fills it
     bool dead = false;
   };
   struct AccessState {

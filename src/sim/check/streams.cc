@@ -160,7 +160,8 @@ std::optional<Streams::Wrong> Streams::keep_order(Lane& lane, const Delivery& de
 }
 
 std::optional<std::uint32_t> Streams::find_starved(const std::vector<Item>& sends,
-                                                   const std::vector<Item>& receives) const {
+                                                   const std::vector<Item>& receives,
+                                                   const std::vector<bool>& blocked) const {
   for (std::uint32_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     std::uint32_t waiting_receives = 0;
@@ -177,7 +178,7 @@ std::optional<std::uint32_t> Streams::find_starved(const std::vector<Item>& send
         continue;
       }
       if (places_[message].forgotten) continue;
-      if (sends[message].open()) ++waiting_sends;
+      if (sends[message].open() && !blocked[message]) ++waiting_sends;
       if (sends[message].state == ItemState::kDone && sends[message].status == Errc::kOk) ++taken;
     }
     // A receive that failed may have used up a message that its sender knows as taken.

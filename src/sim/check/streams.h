@@ -50,8 +50,21 @@ class Streams {
   void forget(std::uint32_t message) { places_[message].forgotten = true; }
 
   // The first stream in which a posted receive and a message wait for each other.
+  // Messages that are `blocked` wait for something else.
   std::optional<std::uint32_t> find_starved(const std::vector<Item>& sends,
-                                            const std::vector<Item>& receives) const;
+                                            const std::vector<Item>& receives,
+                                            const std::vector<bool>& blocked) const;
+  // Calls visit(message) for each posted message that no posted receive can take.
+  template <class Visit>
+  void for_each_unwanted(const std::vector<Item>& sends, const std::vector<Item>& receives,
+                         Visit visit) const {
+    for (const Stream& stream : streams_) {
+      bool wanted = false;
+      for (const std::uint32_t message : stream.messages) wanted |= receives[message].open();
+      for (const std::uint32_t message : stream.messages)
+        if (!wanted && sends[message].open()) visit(message);
+    }
+  }
   const std::vector<std::uint32_t>& messages_of(std::uint32_t stream) const {
     return streams_[stream].messages;
   }

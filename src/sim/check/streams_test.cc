@@ -120,12 +120,30 @@ TEST_F(StreamsTest, find_starved__a_receive_and_a_message_that_wait_for_each_oth
   post_all(streams);
   std::vector<Item> sends(2);
   std::vector<Item> receives(2);
+  std::vector<bool> blocked(2);
   sends[0].state = ItemState::kPosted;
-  EXPECT_FALSE(streams.find_starved(sends, receives).has_value());
+  EXPECT_FALSE(streams.find_starved(sends, receives, blocked).has_value());
   receives[1].state = ItemState::kPosted;
-  EXPECT_TRUE(streams.find_starved(sends, receives).has_value());
+  EXPECT_TRUE(streams.find_starved(sends, receives, blocked).has_value());
   streams.forget(0);
-  EXPECT_FALSE(streams.find_starved(sends, receives).has_value());
+  EXPECT_FALSE(streams.find_starved(sends, receives, blocked).has_value());
+}
+
+TEST_F(StreamsTest, find_starved__a_blocked_message_waits_for_something_else) {
+  add(message(1));
+  Streams streams(scenario);
+  post_all(streams);
+  std::vector<Item> sends(1);
+  std::vector<Item> receives(1);
+  sends[0].state = ItemState::kPosted;
+  std::uint32_t unwanted = 0;
+  streams.for_each_unwanted(sends, receives, [&](std::uint32_t) { ++unwanted; });
+  EXPECT_EQ(unwanted, 1U);
+  receives[0].state = ItemState::kPosted;
+  EXPECT_TRUE(streams.find_starved(sends, receives, {false}).has_value());
+  EXPECT_FALSE(streams.find_starved(sends, receives, {true}).has_value());
+  streams.for_each_unwanted(sends, receives, [&](std::uint32_t) { ++unwanted; });
+  EXPECT_EQ(unwanted, 1U);
 }
 
 TEST_F(StreamsTest, find_starved__a_taken_message_that_no_failed_receive_used_up) {
@@ -135,11 +153,12 @@ TEST_F(StreamsTest, find_starved__a_taken_message_that_no_failed_receive_used_up
   post_all(streams);
   std::vector<Item> sends(2);
   std::vector<Item> receives(2);
+  std::vector<bool> blocked(2);
   sends[0].state = ItemState::kDone;
   receives[1].state = ItemState::kPosted;
-  EXPECT_TRUE(streams.find_starved(sends, receives).has_value());
+  EXPECT_TRUE(streams.find_starved(sends, receives, blocked).has_value());
   streams.on_receive_failed(0);
-  EXPECT_FALSE(streams.find_starved(sends, receives).has_value());
+  EXPECT_FALSE(streams.find_starved(sends, receives, blocked).has_value());
 }
 
 TEST_F(StreamsTest, may__flags_come_from_all_messages_of_the_stream) {

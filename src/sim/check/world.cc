@@ -89,8 +89,10 @@ void World::begin() {
   for_each_item([this](ItemRef ref, Item& item) { item.node = node_of(ref); });
   link_nodes();
   for (std::uint32_t i = 0; i < scenario_.messages.size(); ++i) {
-    // Ranks that disagree end their communicator whenever they notice.
-    if (streams_.may_mismatch(streams_.stream_of(i)))
+    // Ranks that disagree end their communicator whenever they notice; so does a receiver
+    // without room to tell one sender that its message did not fit.
+    const std::uint32_t stream = streams_.stream_of(i);
+    if (streams_.may_mismatch(stream) || streams_.may_truncate(stream))
       history_.on_communicator_ended(scenario_.messages[i].communicator);
   }
   for (std::uint32_t node = 0; node < cluster_.nodes(); ++node) start_node(node);
@@ -244,17 +246,22 @@ void World::change_address(std::uint32_t node, std::uint32_t nic) {
   injector_.count(FaultKind::kAddress);
   note("n" + std::to_string(node) + " moves NIC " + std::to_string(nic));
   cluster_.change_address(node, static_cast<std::uint8_t>(nic));
-  for (std::uint32_t peer = 0; peer < cluster_.nodes(); ++peer) {
-    if (!linked_[std::size_t{node} * cluster_.nodes() + peer] || peer == node) continue;
-    core::SendArgs nudge;
-    nudge.peer = cluster_.peer(node, peer);
-    nudge.communicator = core::CommunicatorId{static_cast<std::uint16_t>(scenario_.communicators)};
-    nudge.traffic_class = TrafficClass::kInternal;
-    nudge.user = kNudgeUser;
-    // Refused when a pool is full, which means that other packets are under way.
-    static_cast<void>(cluster_.endpoint(node).send(cluster_.now(), nudge));
+  for (std::uint32_t peer = 0; peer < cluster_.nodes(); ++peer)
+    if (peer != node && linked_[std::size_t{node} * cluster_.nodes() + peer]) nudge(node, peer);
+}
+
+void World::nudge(std::uint32_t node, std::uint32_t peer) {
+  if (running(node)) {
+    core::SendArgs args;
+    args.peer = cluster_.peer(node, peer);
+    args.communicator = core::CommunicatorId{static_cast<std::uint16_t>(scenario_.communicators)};
+    args.traffic_class = TrafficClass::kInternal;
+    args.user = kNudgeUser;
+    const auto sent = cluster_.endpoint(node).send(cluster_.now(), args);
+    cluster_.touch(node);
+    if (sent.ok() || sent.error() != Errc::kFull) return;
   }
-  cluster_.touch(node);
+  at(since_start() + kPausedRetry, kNudge, node * kNodesMax + peer);
 }
 
 void World::heal() {

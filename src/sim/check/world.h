@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/check/channel_loads.h"
 #include "sim/check/history.h"
 #include "sim/check/injector.h"
 #include "sim/check/invariant.h"
@@ -78,6 +79,7 @@ class World : private Owner, private DatagramHook {
   void close_pair(std::uint32_t node, std::uint32_t peer);
   void abort_communicator(std::uint32_t node, std::uint32_t communicator);
   void change_address(std::uint32_t node, std::uint32_t nic);
+  void nudge(std::uint32_t node, std::uint32_t peer);
   void heal();
   void revoke(std::uint32_t region);
   void on_timer(std::uint64_t value) override;
@@ -120,6 +122,9 @@ class World : private Owner, private DatagramHook {
   void cancel_all();
   void check_deadlines();
   bool must_have_ended(ItemRef ref, const Item& item) const;
+  void find_blocked_channels();
+  bool channel_blocked(std::uint32_t from, std::uint32_t to, std::uint32_t communicator,
+                       TrafficClass traffic_class) const;
   std::optional<std::string> find_unfinished();
   std::optional<std::string> find_backlog() const;
   Invariant blame(const std::string& unfinished);
@@ -162,6 +167,7 @@ class World : private Owner, private DatagramHook {
   std::uint32_t post_order_ = 0;
   std::uint64_t open_items_ = 0;
   bool starved_ = false;  // what find_unfinished found last was a stream
+  ChannelLoads blocked_;  // messages that nobody receives, by channel
   std::uint64_t items_ended_ = 0;
 };
 

@@ -91,25 +91,54 @@ std::optional<std::string> World::find_backlog() const {
   return any ? std::optional<std::string>("") : std::nullopt;
 }
 
+// Behind as many messages without a receive as a sender may announce, the others of the
+// channel wait by right.
+void World::find_blocked_channels() {
+  blocked_.clear();
+  streams_.for_each_unwanted(sends_, receives_, [this](std::uint32_t index) {
+    const Message& message = scenario_.messages[index];
+    blocked_.add(message.from, message.to, message.communicator, message.traffic_class);
+  });
+}
+
+bool World::channel_blocked(std::uint32_t from, std::uint32_t to, std::uint32_t communicator,
+                            TrafficClass traffic_class) const {
+  const auto& options = scenario_.endpoints[from % scenario_.endpoints.size()];
+  return blocked_.waiting(from, to, communicator, traffic_class) >= options.announced_max;
+}
+
 bool World::must_have_ended(ItemRef ref, const Item& item) const {
-  if (ref.kind == ItemKind::kAccess) return true;
   const std::uint32_t communicator = communicator_of(scenario_, ref);
+  const std::uint32_t other = other_end(scenario_, ref);
+  if (ref.kind == ItemKind::kAccess) {
+    // A write waits in the channel to the target, the answer of a read in the one back.
+    const Access& access = scenario_.accesses[ref.index];
+    const std::uint32_t from = access.write ? item.node : other;
+    const std::uint32_t to = access.write ? other : item.node;
+    return !channel_blocked(from, to, communicator, access.traffic_class);
+  }
   const NodeState& node = nodes_[item.node];
   if (node.aborted[communicator]) return true;
-  const std::uint32_t other = other_end(scenario_, ref);
   if (other == kAnyNode) return false;
   if (ref.kind == ItemKind::kSend && nodes_[other].aborted[communicator]) return true;
   return item.order <= node.down_order[other];
 }
 
 std::optional<std::string> World::find_unfinished() {
+  find_blocked_channels();
   std::optional<std::string> found;
   for_each_item([&](ItemRef ref, const Item& item) {
     if (!found && item.open() && must_have_ended(ref, item)) found = named(ref) + " did not end";
   });
   starved_ = false;
   if (found) return found;
-  if (const auto stream = streams_.find_starved(sends_, receives_)) {
+  std::vector<bool> blocked(sends_.size());
+  for (std::uint32_t i = 0; i < sends_.size(); ++i) {
+    const Message& message = scenario_.messages[i];
+    blocked[i] =
+        channel_blocked(message.from, message.to, message.communicator, message.traffic_class);
+  }
+  if (const auto stream = streams_.find_starved(sends_, receives_, blocked)) {
     starved_ = true;
     const Message& message = scenario_.messages[streams_.messages_of(*stream).front()];
     return "a receive of n" + std::to_string(message.to) +
@@ -144,12 +173,18 @@ void World::next_phase() {
   }
 }
 
-// Half of the receives that nobody posted are posted now; their messages waited for this.
+// The receives that nobody posted are posted now for half of the streams, in the order of
+// their messages, which waited for this.
 void World::post_late() {
+  std::vector<std::uint32_t> late;
   for (std::uint32_t i = 0; i < scenario_.messages.size(); ++i) {
-    if (!happens(scenario_.messages[i].receive_at) && scenario_.messages[i].id % 2 == 0)
-      post({ItemKind::kReceive, i});
+    if (!happens(scenario_.messages[i].receive_at) && streams_.stream_of(i) % 2 == 0)
+      late.push_back(i);
   }
+  std::sort(late.begin(), late.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return sends_[a].order != sends_[b].order ? sends_[a].order < sends_[b].order : a < b;
+  });
+  for (const std::uint32_t message : late) post({ItemKind::kReceive, message});
 }
 
 void World::cancel_all() {

@@ -20,6 +20,7 @@ enum WorldTimer : std::uint32_t {
   kStartPartition,
   kEndPartition,
   kRetryPosts,  // index: node
+  kNudge,       // index: node * kNodesMax + peer
   kHealAll,
   kTick,
 };
