@@ -93,6 +93,9 @@ TEST_F(RegionsTest, slot_state__busy_until_the_write_ended_dead_if_badly) {
   EXPECT_EQ(regions->slot_state(1), Regions::SlotState::kBusy);
   arrive(0);
   complete(0);
+  // The next one would overwrite what the notification tells of.
+  EXPECT_EQ(regions->slot_state(1), Regions::SlotState::kBusy);
+  EXPECT_FALSE(notify(0).has_value());
   EXPECT_EQ(regions->slot_state(1), Regions::SlotState::kFree);
   post(1);
   complete(1, Errc::kCancelled);

@@ -304,6 +304,7 @@ void World::on_timer(std::uint64_t value) {
     case kEndLinkFault: return injector_.end_link_fault(index);
     case kStartPartition: return injector_.start_partition(index);
     case kEndPartition: return injector_.end_partition(index);
+    case kNudge: return nudge(index / kNodesMax, index % kNodesMax);
     case kHealAll: return heal();
     case kTick: at(since_start() + kTickInterval, kTick, 0); return tick();
     default: return on_post_timer(timer, index);
