@@ -27,6 +27,7 @@ struct Communicator {
   // The channel that was looked up last: it saves the hash look-up in a steady exchange.
   std::uint32_t cached_channel = kNoSlot;
   bool aborted = false;
+  bool abort_asked = false;  // and will be when the call at hand is done
   Errc abort_code = Errc::kOk;
   std::uint32_t abort_reporter = 0;  // rank
   std::uint32_t abort_other = 0;

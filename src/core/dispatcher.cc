@@ -270,12 +270,8 @@ void Dispatcher::repeat_credit(Peer& peer, FlowId flow, std::uint16_t communicat
 }
 
 void Dispatcher::handle_abort(const wire::Frame& frame) {
-  const Communicator* communicator = state_.communicator(frame.communicator);
-  if (communicator == nullptr || communicator->aborted) return;
-  auto& requests = incoming_.abort_requests();
-  if (requests.size() == requests.capacity()) return;  // told again by another peer or repeat
-  requests.push_back({frame.communicator, frame.code, frame.tag, frame.token, frame.digest,
-                      static_cast<std::uint32_t>(frame.number)});
+  incoming_.ask_abort({frame.communicator, frame.code, frame.tag, frame.token, frame.digest,
+                       static_cast<std::uint32_t>(frame.number)});
 }
 
 }  // namespace zhinu::core

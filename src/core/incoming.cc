@@ -254,15 +254,21 @@ Taken Incoming::not_held(FlowId id, std::uint64_t number) {
   return Taken::kYes;
 }
 
+void Incoming::ask_abort(const AbortRequest& request) {
+  Communicator* communicator = state_.communicator(request.communicator);
+  if (communicator == nullptr || communicator->aborted || communicator->abort_asked) return;
+  communicator->abort_asked = true;
+  ZHINU_ASSERT(abort_requests_.size() < abort_requests_.capacity());
+  abort_requests_.push_back(request);
+}
+
 void Incoming::mismatch(Instant now, ReceiveRecord& record, std::uint32_t slot,
                         const Descriptor& message) {
   record.peer = peer_of(message.flow);
   record.open_transfer();
   record.peer_digest = message.digest;
-  if (abort_requests_.size() < abort_requests_.capacity()) {
-    abort_requests_.push_back({message.communicator, Errc::kDigestMismatch, state_.identity.rank,
-                               state_.peer(record.peer).rank, record.digest, message.digest});
-  }
+  ask_abort({message.communicator, Errc::kDigestMismatch, state_.identity.rank,
+             state_.peer(record.peer).rank, record.digest, message.digest});
   if (message.announced) {
     // Without room for the refusal the abort tells the sender.
     static_cast<void>(transfers_.tell_end(message.flow, message.number, message.sender_token,
@@ -305,10 +311,8 @@ void Incoming::give(Instant now, Communicator& communicator, std::uint32_t slot,
   if (message.announced &&
       !transfers_.tell_end(message.flow, message.number, message.sender_token, Errc::kTruncated)) {
     // No room to tell the sender now: the communicator cannot go on without it.
-    if (abort_requests_.size() < abort_requests_.capacity()) {
-      abort_requests_.push_back({message.communicator, Errc::kTruncated, state_.identity.rank,
-                                 state_.peer(record.peer).rank, 0, 0});
-    }
+    ask_abort({message.communicator, Errc::kTruncated, state_.identity.rank,
+               state_.peer(record.peer).rank, 0, 0});
   }
   state_.complete_receive(slot, Errc::kTruncated, message.length);
 }

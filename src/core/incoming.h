@@ -29,7 +29,7 @@ class Incoming {
  public:
   Incoming(State& state, Outgoing& outgoing, Transfers& transfers)
       : state_(state), outgoing_(outgoing), transfers_(transfers) {
-    abort_requests_.reserve(kAbortRequestsMax);
+    reserve_aborts(kAbortRequestsMin);
   }
 
   // Posts. Arguments were validated. The slot, or kNoSlot when a pool is full.
@@ -55,12 +55,14 @@ class Incoming {
   void drop_unexpected(Communicator& communicator, Errc code);
   void drop_unexpected_of(PeerId peer);
 
-  // Aborts that frames asked for; the endpoint carries them out.
+  // Aborts that frames asked for, at most one for each communicator; the endpoint carries them
+  // out. Room for all communicators is made when they are.
+  void reserve_aborts(std::size_t communicators) { abort_requests_.reserve(communicators); }
+  void ask_abort(const AbortRequest& request);
   std::vector<AbortRequest>& abort_requests() { return abort_requests_; }
 
  private:
-  // Aborts that one datagram can ask for; more ask again with the next.
-  static constexpr std::size_t kAbortRequestsMax = 64;
+  static constexpr std::size_t kAbortRequestsMin = 16;
 
   struct Descriptor {  // what matching needs to know of a message
     FlowId flow;

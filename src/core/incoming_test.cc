@@ -247,7 +247,7 @@ TEST(Incoming, give__a_held_mismatch_frees_its_bytes_and_an_announced_one_tells)
   modules.receive(modules.memory(5'000), 0, kPeer, 5);
   EXPECT_EQ(modules.completions().size(), 2U);
   EXPECT_EQ(last_ending(modules).code, Errc::kDigestMismatch);
-  EXPECT_EQ(modules.incoming.abort_requests().size(), 2U);
+  EXPECT_EQ(modules.incoming.abort_requests().size(), 1U);  // one is enough
   modules.expect_idle();
 }
 
