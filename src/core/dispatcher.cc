@@ -222,10 +222,13 @@ Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame
 Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Frame& frame) {
   const TrafficClass traffic_class = packet_.header.traffic_class;
   if (!names_a_flow(traffic_class)) return Taken::kBad;
+  using wire::FrameKind;
+  const bool announces = frame.kind == FrameKind::kAnnounce || frame.kind == FrameKind::kWrite ||
+                         frame.kind == FrameKind::kReadAnnounce;
+  if (announces && frame.token == kNoSlot) return Taken::kBad;  // it could not be answered
   const FlowId id = flow_id(peer.id, traffic_class);
   const std::uint64_t number = wire::expand_number(static_cast<std::uint32_t>(frame.number),
                                                    peer.flow(traffic_class).incoming.floor());
-  using wire::FrameKind;
   if (frame.kind == FrameKind::kMessage || frame.kind == FrameKind::kMessageDigest) {
     return incoming_.on_message(now, id, frame, number);
   }

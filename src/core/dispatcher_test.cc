@@ -184,6 +184,26 @@ TEST_F(Dispatch, handle_frame__flow_frames_of_the_control_class_close) {
   EXPECT_FALSE(link[1].peer_is_up(Link::kPeer));
 }
 
+// A token that means "none" could not be told from that of a packet that is refused.
+TEST_F(Dispatch, handle_frame__announcements_without_a_token_close) {
+  for (const wire::FrameKind kind :
+       {wire::FrameKind::kAnnounce, wire::FrameKind::kWrite, wire::FrameKind::kReadAnnounce}) {
+    Link other;
+    other.connect();
+    EXPECT_TRUE(other[0].send(other.now, other.send_args(data)).ok());
+    wire::Frame frame;
+    frame.kind = kind;
+    frame.number = 0;
+    frame.length = 100'000;
+    frame.token = kNoSlot;
+    wire::Header header = other.collect(0)[0].header;
+    header.message_base = 0;
+    EXPECT_EQ(other.inject(1, sealed(header, frame)).error(), Errc::kProtocolViolation);
+    EXPECT_EQ(other.count(1, Counter::kDropBadFrame), 1U);
+    EXPECT_FALSE(other[1].peer_is_up(Link::kPeer));
+  }
+}
+
 TEST_F(Dispatch, heard__another_address_is_probed_and_counted) {
   ASSERT_TRUE(link.inject(1, packet.bytes).ok());
   link.settle();
