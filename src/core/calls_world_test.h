@@ -119,6 +119,7 @@ struct Item {
   Instant deadline = Instant::never();
 
   Operation operation{};
+  std::uint64_t incarnation = 0;  // of the endpoint that gave the operation
   bool live = false;
   std::uint32_t id = 0;      // of its pattern; a receive: of what it got
   std::uint32_t memory = 0;  // slot
@@ -220,7 +221,7 @@ class World {
   void advance(Duration step);
 
   // From here on nothing goes wrong any more, for as long as both may need to recover.
-  void heal();
+  void heal(Duration time = kHealTime);
   // What can end has ended: everything that has a partner, and what needs none.
   void expect_matched_ended() const;
   // Cancels what is left; afterwards all pools are whole again.
@@ -231,7 +232,8 @@ class World {
   static constexpr std::uint32_t kSlots = 40;
   static constexpr std::uint32_t kDeliveriesMax = 2'000;
   static constexpr std::size_t kTransmitsMax = 1'000;
-  static constexpr Duration kHealTime = milliseconds(4'000);
+  static constexpr Duration kHealTime = milliseconds(1'300);
+  static constexpr Duration kCalmTime = milliseconds(300);  // when nothing had gone wrong before
 
   struct Flight {
     std::uint32_t from = 0;  // side
@@ -358,6 +360,7 @@ inline void World::post(std::uint32_t side_index, Item item) {
   const Result<Operation> operation = call(side_index, kept, memory);
   if (operation.ok()) {
     kept.operation = operation.value();
+    kept.incarnation = side.incarnation;
     kept.live = true;
   } else {
     side.items.pop_back();
@@ -422,6 +425,7 @@ inline void World::cancel(std::uint32_t side_index, std::uint32_t nth) {
   Side& side = sides_[side_index];
   if (side.items.empty()) return;
   Item& item = side.items[nth % side.items.size()];
+  if (item.incarnation != side.incarnation) return;  // it may name an item of the new endpoint
   const Status status = at(side_index).cancel(now_, item.operation);
   ZHINU_ASSERT(!item.live || status.ok() || status.error() == Errc::kFull);
   ZHINU_ASSERT(item.live || status.error() == Errc::kUnknownOperation);
@@ -675,10 +679,10 @@ inline void World::on_notification(std::uint32_t side_index, const Event& event)
   ZHINU_ASSERT(has_pattern(bytes.subspan(event.offset, event.bytes), write->id));
 }
 
-inline void World::heal() {
+inline void World::heal(Duration time) {
   for (std::uint32_t side_index = 0; side_index < 2; ++side_index) misbehave(side_index, 0);
   down_ = {};
-  const Instant limit = now_ + kHealTime;
+  const Instant limit = now_ + time;
   for (std::uint32_t side_index = 0; side_index < 2; ++side_index) drain(side_index);
   std::uint32_t standing = 0;
   for (;;) {
@@ -745,7 +749,7 @@ inline void World::expect_ends() {
       if (sides_[side_index].items[i].live) cancel(side_index, i);
     }
   }
-  heal();
+  heal(kCalmTime);
   ZHINU_ASSERT(!any_live());
   if (!closed_ && both_up()) expect_whole_pools();
   for (std::uint32_t side_index = 0; side_index < 2; ++side_index) {
@@ -765,7 +769,7 @@ inline void World::expect_whole_pools() {
       if (has_communicator(side_index, i)) toggle_communicator(side_index, i);
     }
   }
-  heal();
+  heal(kCalmTime);
   for (std::uint32_t side_index = 0; side_index < 2; ++side_index) {
     toggle_communicator(side_index, 0);
   }
@@ -779,7 +783,7 @@ inline void World::expect_whole_pools() {
     for (std::uint32_t i = 0; i < options.sends_max; ++i) post(side_index, item);
     ZHINU_ASSERT(side.items.size() == before + options.receives_max + options.sends_max);
   }
-  heal();
+  heal(kCalmTime);
   ZHINU_ASSERT(!any_live());
 }
 
