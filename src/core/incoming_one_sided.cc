@@ -78,7 +78,7 @@ Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
   if (!memory.ok() && frame.length == 0) return refuse_whole(flow, number, memory.error());
   if (!memory.ok()) return refuse_and_mark(now, flow, number, frame.token, memory.error());
-  const std::uint32_t slot = state_.acquire_receive();
+  const std::uint32_t slot = state_.acquire_receive(true);
   if (slot == kNoSlot) return not_held(flow, number);
   transfers_.forget_refusal(flow, number);
   ReceiveRecord& record = state_.receives[slot];

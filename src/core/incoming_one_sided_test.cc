@@ -126,13 +126,27 @@ TEST_F(OneSided, on_put__an_outsider_changes_nothing_and_is_refused_each_time) {
 }
 
 TEST_F(OneSided, on_put__without_a_record_for_the_notification_it_is_not_held) {
-  while (state.acquire_receive() != kNoSlot) {
+  while (state.acquire_receive(true) != kNoSlot) {
   }
   EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0, true), 0), Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kNotHeld);
   EXPECT_EQ(region_[0], std::byte{0});
   EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0), 1), Taken::kYes);
   EXPECT_EQ(flow().incoming.look(1), NumberWindow::Seen::kSeen);
+}
+
+// What the user posted and the peer does not send cannot keep the peer's writes and reads out.
+TEST_F(OneSided, on_all__posts_that_wait_leave_room) {
+  while (state.acquire_receive() != kNoSlot) {
+  }
+  while (state.acquire_send() != kNoSlot) {
+  }
+  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0, true), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), frame_of(FrameKind::kWrite, 256, 5'000), 1),
+            Taken::kYes);
+  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 0, 100), 2), Taken::kYes);
+  EXPECT_EQ(peer().refusal_count, 0U);
+  EXPECT_EQ(flow().incoming.floor(), 3U);
 }
 
 TEST_F(OneSided, on_write__begins_a_transfer_into_the_region) {
@@ -155,7 +169,7 @@ TEST_F(OneSided, on_write__refused_region_or_full_pool) {
   EXPECT_EQ(ending().code, Errc::kRegionRefused);
   EXPECT_EQ(ending().token, 9U);
   EXPECT_EQ(flow().incoming.floor(), 1U);
-  while (state.acquire_receive() != kNoSlot) {
+  while (state.acquire_receive(true) != kNoSlot) {
   }
   frame = frame_of(FrameKind::kWrite, 0, 5'000);
   EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 1), Taken::kYes);
@@ -184,7 +198,7 @@ TEST_F(OneSided, on_read__posts_the_answer) {
 TEST_F(OneSided, on_read__refused_region_or_full_pool) {
   EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 8'192, 1), 0), Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kRegionRefused);
-  while (state.acquire_send() != kNoSlot) {
+  while (state.acquire_send(true) != kNoSlot) {
   }
   EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 0, 1), 1), Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kNotHeld);

@@ -51,6 +51,7 @@ struct EndpointOptions {
   WindowOptions window;
 
   // In-flight arena: pool sizes.
+  // (The peers' reads and writes have a few records beside those that are posted here.)
   std::uint32_t sends_max = 8'192;          // posted sends and writes, answers to reads
   std::uint32_t receives_max = 8'192;       // posted receives and reads, incoming messages
   std::uint32_t sent_packets_max = 16'384;  // unacknowledged packets

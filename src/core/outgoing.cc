@@ -16,12 +16,13 @@ constexpr Duration kRetryFirst = microseconds(100);
 }  // namespace
 
 std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator, std::uint32_t slot) {
-  const std::uint32_t channel_slot = state_.channel_of(flow_id, communicator);
+  SendRecord& record = state_.sends[slot];
+  const std::uint32_t channel_slot =
+      state_.channel_of(flow_id, communicator, record.kind == SendKind::kReadAnswer);
   if (channel_slot == kNoSlot) {
     state_.sends.release(slot);
     return kNoSlot;
   }
-  SendRecord& record = state_.sends[slot];
   record.flow = flow_id;
   record.communicator = communicator;
   record.channel = channel_slot;
@@ -82,7 +83,7 @@ std::uint32_t Outgoing::post_read_request(const ReadArgs& args, std::uint32_t re
 }
 
 bool Outgoing::post_read_answer(const ReadAnswer& answer) {
-  const std::uint32_t slot = state_.acquire_send();
+  const std::uint32_t slot = state_.acquire_send(true);
   if (slot == kNoSlot) return false;
   SendRecord& record = state_.sends[slot];
   record.open_transfer();

@@ -80,14 +80,17 @@ TEST(Outgoing, post_send__a_full_pool_takes_nothing) {
 
 TEST(Outgoing, post_all__without_a_channel_the_record_goes_back) {
   Modules modules;
-  for (std::uint16_t i = 0; i < modules.state.channels.capacity(); ++i) {
-    const std::uint32_t slot =
-        modules.state.channel_of(modules.flow_of(), static_cast<std::uint16_t>(10 + i));
+  const auto use_channel = [&modules](std::uint16_t communicator, bool for_peer) {
+    const std::uint32_t slot = modules.state.channel_of(modules.flow_of(), communicator, for_peer);
     modules.state.channels[slot].records = 1;
-  }
+  };
+  std::uint16_t used = 10;
+  while (used < 10U + modules.state.options.channels_max) use_channel(used++, false);
   EXPECT_EQ(modules.send(1), kNoSlot);
   EXPECT_EQ(write(modules, 1), kNoSlot);
   EXPECT_EQ(read(modules, 1), kNoSlot);
+  // Answers to the peer have a share of their own.
+  while (used < 10U + modules.state.channels.capacity()) use_channel(used++, true);
   EXPECT_FALSE(modules.outgoing.post_read_answer({modules.flow_of(), 1, {}, 0, 0, 0}));
   modules.expect_idle();
 }
@@ -98,8 +101,12 @@ TEST(Outgoing, post_all__full_pool_of_sends) {
   }
   EXPECT_EQ(write(modules, 1), kNoSlot);
   EXPECT_EQ(read(modules, 1), kNoSlot);
-  EXPECT_FALSE(modules.outgoing.post_read_answer({modules.flow_of(), 1, {}, 0, 0, 0}));
   EXPECT_EQ(modules.state.receives.used(), 0U);
+  // Answers to the peer have a share of their own.
+  for (std::uint32_t i = 0; i < State::kPeersShare; ++i) {
+    EXPECT_TRUE(modules.outgoing.post_read_answer({modules.flow_of(), 1, {}, 0, 0, 0}));
+  }
+  EXPECT_FALSE(modules.outgoing.post_read_answer({modules.flow_of(), 1, {}, 0, 0, 0}));
 }
 
 TEST(Outgoing, post_write__only_a_notification_can_be_ordered) {

@@ -34,18 +34,18 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       identity(identity_in),
       entropy(entropy_in),
       misbehaviour(misbehaviour_in),
-      sends(options.sends_max),
-      receives(options.receives_max),
+      sends(options.sends_max + kPeersShare),
+      receives(options.receives_max + kPeersShare),
       sent_packets(options.sent_packets_max),
-      channels(options.channels_max),
+      channels(options.channels_max + kPeersShare),
       unexpected(unexpected_max(options)),
       refusals(refusals_max(options)),
       held(options.held_blocks_max),
-      channel_index(options.channels_max),
-      incoming_index(unexpected_max(options) + options.receives_max),
+      channel_index(channels.capacity()),
+      incoming_index(unexpected.capacity() + receives.capacity()),
       regions(options.regions_max),
-      send_deadlines(options.sends_max),
-      receive_deadlines(options.receives_max),
+      send_deadlines(sends.capacity()),
+      receive_deadlines(receives.capacity()),
       words_per_map_(words_of(options)) {
   for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
   map_words_.resize(static_cast<std::size_t>(words_per_map_) * options.segment_maps_max);
@@ -98,11 +98,11 @@ std::uint32_t State::evict_channel() {
   return kNoSlot;
 }
 
-std::uint32_t State::look_up_channel(FlowId flow, std::uint16_t communicator) {
+std::uint32_t State::look_up_channel(FlowId flow, std::uint16_t communicator, bool for_peer) {
   std::uint32_t slot = channel_index.find(channel_key(flow, communicator));
   if (slot != kNoSlot) return slot;
   if (pool_fails()) return kNoSlot;
-  slot = channels.acquire();
+  if (channels.available() > (for_peer ? 0 : kPeersShare)) slot = channels.acquire();
   if (slot == kNoSlot) slot = evict_channel();
   if (slot == kNoSlot) return kNoSlot;
   channels[slot].flow = flow;

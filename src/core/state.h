@@ -39,14 +39,19 @@ class State {
   }
 
   // Pools that answer as full when misbehaving. kNoSlot when full.
-  std::uint32_t acquire_send() {
-    const std::uint32_t slot = pool_fails() ? kNoSlot : sends.acquire_raw();
-    if (slot != kNoSlot) sends[slot].reset();
+  // Some records are there only for what peers ask for, so that what is posted here and waits
+  // for them cannot keep their reads from being answered, nor their writes out.
+  static constexpr std::uint32_t kPeersShare = 16;
+  std::uint32_t acquire_send(bool for_peer = false) {
+    if (pool_fails() || sends.available() <= (for_peer ? 0 : kPeersShare)) return kNoSlot;
+    const std::uint32_t slot = sends.acquire_raw();
+    sends[slot].reset();
     return slot;
   }
-  std::uint32_t acquire_receive() {
-    const std::uint32_t slot = pool_fails() ? kNoSlot : receives.acquire_raw();
-    if (slot != kNoSlot) receives[slot].reset();
+  std::uint32_t acquire_receive(bool for_peer = false) {
+    if (pool_fails() || receives.available() <= (for_peer ? 0 : kPeersShare)) return kNoSlot;
+    const std::uint32_t slot = receives.acquire_raw();
+    receives[slot].reset();
     return slot;
   }
   std::uint32_t acquire_unexpected(bool announced);
@@ -59,11 +64,12 @@ class State {
         channels[cached].communicator == communicator.id.value) {
       return cached;
     }
-    return communicator.cached_channel = look_up_channel(flow, communicator.id.value);
+    return communicator.cached_channel = look_up_channel(flow, communicator.id.value, false);
   }
-  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator) {
-    Communicator* owner = this->communicator(communicator);
-    return owner != nullptr ? channel_of(flow, *owner) : look_up_channel(flow, communicator);
+  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator, bool for_peer = false) {
+    Communicator* owner = for_peer ? nullptr : this->communicator(communicator);
+    return owner != nullptr ? channel_of(flow, *owner)
+                            : look_up_channel(flow, communicator, for_peer);
   }
   std::uint32_t find_channel(FlowId flow, std::uint16_t communicator) const {
     return channel_index.find(channel_key(flow, communicator));
@@ -163,7 +169,7 @@ class State {
   bool pool_fails() { return misbehaviour != nullptr && misbehaviour->full_pool(); }
   void poll_receive(std::uint32_t slot, Completion& out);
   void poll_send(std::uint32_t slot, Completion& out);
-  std::uint32_t look_up_channel(FlowId flow, std::uint16_t communicator);
+  std::uint32_t look_up_channel(FlowId flow, std::uint16_t communicator, bool for_peer);
   void finish(std::uint32_t slot, bool receives_pool);
   bool channel_is_idle(const Channel& channel);
   std::uint32_t evict_channel();

@@ -20,9 +20,9 @@ using test::small_options;
 
 FlowId flow_of_class(TrafficClass traffic_class) { return flow_id(Modules::kPeer, traffic_class); }
 
-// Fills every channel of the pool: communicators 10, 11, ...
+// Fills every channel that is there for posts: communicators 10, 11, ...
 void use_all_channels(Modules& modules) {
-  for (std::uint16_t i = 0; i < modules.state.channels.capacity(); ++i) {
+  for (std::uint16_t i = 0; i < modules.state.options.channels_max; ++i) {
     ASSERT_NE(modules.state.channel_of(modules.flow_of(), static_cast<std::uint16_t>(10 + i)),
               kNoSlot);
   }
@@ -214,7 +214,7 @@ TEST(State, channel_of__a_queued_send_keeps_its_channel) {
   Modules modules;
   State& state = modules.state;
   use_all_channels(modules);
-  for (std::uint32_t slot = 0; slot < state.channels.capacity(); ++slot) {
+  for (std::uint32_t slot = 0; slot < state.options.channels_max; ++slot) {
     state.channels[slot].queue.push_back(state.sends, state.acquire_send());
   }
   EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
@@ -225,11 +225,11 @@ TEST(State, channel_of__evictions_go_round) {
   State& state = modules.state;
   use_all_channels(modules);
   std::set<std::uint32_t> evicted;
-  for (std::uint16_t i = 0; i < state.channels.capacity(); ++i) {
+  for (std::uint16_t i = 0; i < state.options.channels_max; ++i) {
     evicted.insert(state.channel_of(modules.flow_of(), static_cast<std::uint16_t>(50 + i)));
   }
-  EXPECT_EQ(evicted.size(), state.channels.capacity());
-  EXPECT_EQ(state.channel_index.size(), state.channels.capacity());
+  EXPECT_EQ(evicted.size(), state.options.channels_max);
+  EXPECT_EQ(state.channel_index.size(), state.options.channels_max);
 }
 
 TEST(State, release_channels_of__forgets_the_credit_of_one_communicator) {

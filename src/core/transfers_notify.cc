@@ -64,7 +64,7 @@ bool Transfers::emit_notification(std::uint32_t slot) {
 }
 
 bool Transfers::notify_put(FlowId flow, const ReceiveRecord& write) {
-  const std::uint32_t slot = state_.acquire_receive();
+  const std::uint32_t slot = state_.acquire_receive(true);
   if (slot == kNoSlot) return false;
   ReceiveRecord& record = state_.receives[slot];
   const std::uint32_t generation = record.generation;

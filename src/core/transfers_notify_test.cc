@@ -68,8 +68,10 @@ TEST(Transfers, notify_put__no_record_is_free) {
   options.receives_max = 1;
   Engine engine(options);
   Peer& peer = engine.add_peer();
-  ASSERT_TRUE(notify(engine, peer, 1, 1));  // waits for number 0
-  EXPECT_FALSE(notify(engine, peer, 2, 1));
+  for (std::uint64_t number = 1; number <= 1 + State::kPeersShare; ++number) {
+    ASSERT_TRUE(notify(engine, peer, number, 1));  // waits for number 0
+  }
+  EXPECT_FALSE(notify(engine, peer, 2 + State::kPeersShare, 1));
 }
 
 }  // namespace
