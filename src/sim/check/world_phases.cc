@@ -84,7 +84,10 @@ std::optional<std::string> World::find_backlog() const {
     const NodeState& state = nodes_[node];
     any |= !state.backlog.empty();
     const bool sends_stuck = !state.backlog.sends.empty() && state.open_sends == 0;
-    const bool receives_stuck = !state.backlog.receives.empty() && state.open_receives == 0;
+    // A read takes room in both pools.
+    const bool receives_stuck =
+        !state.backlog.receives.empty() && state.open_receives == 0 &&
+        (state.backlog.receives.front().kind == ItemKind::kReceive || state.open_sends == 0);
     if (sends_stuck || receives_stuck)
       return "n" + std::to_string(node) + " takes no post though nothing of its own is open";
   }
