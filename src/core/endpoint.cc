@@ -54,7 +54,7 @@ Status Endpoint::create_communicator(CommunicatorId id) {
     state.held.grow(BlockPool::blocks_for(state.options.communicator_reserve_bytes));
   }
   (*page)[id.value & 0xff] = std::move(communicator);
-  impl_->incoming.reserve_aborts(++state.communicator_count);
+  impl_->incoming.reserve_aborts(state.communicator_count);
   impl_->incoming.adopt_orphans(Instant{}, *state.communicator(id.value));
   return {};
 }
