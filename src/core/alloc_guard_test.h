@@ -1,18 +1,18 @@
 // Counts allocations, to prove that the data path makes none.
 //
 // Include it in one source of a program only: it replaces the global operators, or, where
-// AddressSanitizer has replaced them, asks that to tell. Thread rule: one thread.
+// a sanitizer has replaced them, asks that to tell. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ZHINU_TEST_ASAN 1
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ZHINU_TEST_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ZHINU_TEST_ASAN 1
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ZHINU_TEST_SANITIZED 1
 #endif
 #endif
 
@@ -22,7 +22,7 @@ inline std::uint64_t allocations = 0;  // since the program started
 
 }  // namespace zhinu::core::test
 
-#ifdef ZHINU_TEST_ASAN
+#ifdef ZHINU_TEST_SANITIZED
 #include <sanitizer/allocator_interface.h>
 
 namespace zhinu::core::test {

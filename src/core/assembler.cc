@@ -219,7 +219,7 @@ void Assembler::add_refusal(const Refusal& refusal, PacketBuilder& builder) {
   frame.traffic_class = refusal.traffic_class;
   frame.code = refusal.code;
   frame.number = refusal.number;
-  frame.token = refusal.token;
+  frame.token = refusal.token == kNoSlot ? token_of_run(refusal.count) : refusal.token;
 }
 
 void Assembler::add_endings(Peer& peer, PacketBuilder& builder) {

@@ -184,7 +184,7 @@ TEST(Assembler, add_acks__refusals_go_in_the_same_packet_and_first) {
   Peer& peer = engine.add_peer();
   const FlowId flow = flow_id(peer.id, TrafficClass::kGradient);
   for (std::uint64_t number = 0; number < 32; ++number) {
-    ASSERT_TRUE(engine.transfers.refuse(flow, number, kNoSlot, Errc::kNotHeld));
+    ASSERT_TRUE(engine.transfers.refuse(flow, 2 * number, kNoSlot, Errc::kNotHeld));
   }
   owe_ack(engine, peer, 0, 0);
   Transmit out;

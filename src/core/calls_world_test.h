@@ -125,6 +125,7 @@ struct Item {
   std::uint32_t memory = 0;  // slot
   Errc status = Errc::kOk;
   bool notified = false;
+  bool told_which = false;  // a receive whose bytes told `id`
 };
 
 inline constexpr std::uint8_t kWorldPaths = 2;
@@ -628,12 +629,11 @@ inline void World::expect_received(std::uint32_t side_index, Item& item,
   const std::size_t index = completion.user;
   for (std::size_t i = 0; i < side.items.size(); ++i) {
     const Item& other = side.items[i];
-    const bool comparable = i != index && other.kind == OperationKind::kReceive && !other.live &&
-                            other.status == Errc::kOk && same(other) && other.tag != 0xffff;
-    if (!comparable || other.offset == 0) continue;
+    const bool comparable = i != index && other.told_which && same(other);
+    if (!comparable) continue;
     ZHINU_ASSERT((i < index) == (other.id < item.id));
   }
-  item.offset = 1;  // a receive that got bytes
+  item.told_which = true;
 }
 
 inline void World::on_event(std::uint32_t side_index, const Event& event) {

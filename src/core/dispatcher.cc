@@ -91,12 +91,12 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
   const std::uint64_t session = peer->session.local_connection;
   heard(now, *peer, *path, arrival);
   state_.arriving_path = header.path;
-  const std::uint32_t refusals_before = peer->refusal_sequence;
+  peer->packet_refusals = peer->refusal_sequence;
   const Taken taken = handle_frames(now, *peer);
   // A close among the frames ended the session; its paths are gone.
   if (peer->state != PeerState::kUp || peer->session.local_connection != session) return {};
   if (taken == Taken::kNoRoom) {
-    transfers_.take_back_refusals(*peer, refusals_before);
+    transfers_.take_back_refusals(*peer, peer->packet_refusals);
     return drop(Errc::kFull);
   }
   if (taken == Taken::kBad) {
@@ -225,7 +225,7 @@ Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Fram
   using wire::FrameKind;
   const bool announces = frame.kind == FrameKind::kAnnounce || frame.kind == FrameKind::kWrite ||
                          frame.kind == FrameKind::kReadAnnounce;
-  if (announces && frame.token == kNoSlot) return Taken::kBad;  // it could not be answered
+  if (announces && is_run(frame.token)) return Taken::kBad;  // it could not be answered
   const FlowId id = flow_id(peer.id, traffic_class);
   const std::uint64_t number = wire::expand_number(static_cast<std::uint32_t>(frame.number),
                                                    peer.flow(traffic_class).incoming.floor());
@@ -247,15 +247,16 @@ Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Fram
 
 Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {
   if (!names_a_flow(frame.traffic_class)) return Taken::kBad;
-  const bool of_packet = frame.token == kNoSlot || frame.code == Errc::kNotHeld;
-  if (!of_packet) {
+  const bool whole = is_run(frame.token);
+  if (!whole && frame.code != Errc::kNotHeld) {
     outgoing_.on_refused(flow_id(peer.id, frame.traffic_class), frame.token,
                          static_cast<std::uint32_t>(frame.number), frame.code);
     return Taken::kYes;
   }
   if (refused_.count == refused_.entries.size()) return Taken::kBad;
-  refused_.entries[refused_.count++] = {frame.traffic_class, frame.token != kNoSlot, frame.code,
-                                        static_cast<std::uint32_t>(frame.number)};
+  refused_.entries[refused_.count++] = {frame.traffic_class, !whole, frame.code,
+                                        static_cast<std::uint32_t>(frame.number),
+                                        whole ? run_of_token(frame.token) : 1};
   return Taken::kYes;
 }
 

@@ -195,7 +195,7 @@ TEST_F(Dispatch, handle_frame__announcements_without_a_token_close) {
     frame.kind = kind;
     frame.number = 0;
     frame.length = 100'000;
-    frame.token = kNoSlot;
+    frame.token = kNoSlot - (kRefusedRunMax - 1);  // the least that means none
     wire::Header header = other.collect(0)[0].header;
     header.message_base = 0;
     EXPECT_EQ(other.inject(1, sealed(header, frame)).error(), Errc::kProtocolViolation);

@@ -119,7 +119,7 @@ TEST_F(OneSided, on_put__an_outsider_changes_nothing_and_is_refused_each_time) {
   EXPECT_TRUE(std::all_of(region_.begin(), region_.end(),
                           [](std::byte each) { return each == std::byte{0}; }));
   use_all_refusals();
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 8'100), 1), Taken::kNoRoom);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 8'100), 2), Taken::kNoRoom);
   incoming.on_cancel(now, flow_of(), 0, Errc::kRegionRefused);
   EXPECT_EQ(flow().incoming.floor(), 1U);
   EXPECT_EQ(peer().refusal_count, 0U);

@@ -289,11 +289,11 @@ TEST(Incoming, hold__no_block_no_record_no_room) {
   EXPECT_EQ(last_refusal(modules).number, 0U);
   modules.state.held.free(blocks);
   modules.faults.full = true;
-  EXPECT_EQ(arrive(modules, message(modules.content(1)), 1), Taken::kYes);
-  EXPECT_EQ(last_refusal(modules).number, 1U);
+  EXPECT_EQ(arrive(modules, message(modules.content(1)), 2), Taken::kYes);
+  EXPECT_EQ(last_refusal(modules).number, 2U);
   while (modules.state.refusals.acquire() != kNoSlot) {
   }
-  EXPECT_EQ(arrive(modules, message(modules.content(1)), 2), Taken::kNoRoom);
+  EXPECT_EQ(arrive(modules, message(modules.content(1)), 4), Taken::kNoRoom);
 }
 
 // A late copy of what was refused is not taken: its sender knows, and waits for a grant.

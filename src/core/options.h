@@ -58,7 +58,7 @@ struct EndpointOptions {
   std::uint32_t channels_max = 1'024;       // (peer, class, communicator) with something queued
   std::uint32_t held_blocks_max = 4'096;    // blocks of 512 B for messages without a receive
   std::uint32_t segment_maps_max = 128;     // granted messages that arrive at the same time
-  std::uint32_t refusals_max = 256;         // refusals not yet known to the sender
+  std::uint32_t refusals_max = 1'024;       // refusals not yet known to the senders
   std::uint32_t events_max = 1'024;
   std::uint32_t regions_max = 1'024;
   std::uint32_t peers_max = 1'024;

@@ -22,15 +22,16 @@ struct RefusedNumbers {
     bool segments = false;  // of the message, and not the message or its announcement
     Errc code = Errc::kOk;
     std::uint32_t number = 0;  // low 32 bits
+    std::uint32_t run = 1;     // so many numbers from there on
   };
-  std::array<Entry, 64> entries;
+  std::array<Entry, kRefusalsPerPeerMax> entries;
   std::uint32_t count = 0;
   Instant at;  // when the packet came
 
   // kOk if the message was taken.
   Errc find(TrafficClass traffic_class, std::uint64_t number, bool segments = false) const {
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (entries[i].number == static_cast<std::uint32_t>(number) &&
+      if (static_cast<std::uint32_t>(number) - entries[i].number < entries[i].run &&
           entries[i].segments == segments && entries[i].traffic_class == traffic_class) {
         return entries[i].code;
       }

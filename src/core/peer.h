@@ -136,6 +136,7 @@ struct Peer {
   SlotQueue<Refusal, &Refusal::next> refusals;
   std::uint32_t refusal_count = 0;
   std::uint32_t refusal_sequence = 0;  // given to the next one
+  std::uint32_t packet_refusals = 0;   // sequence of the first of the packet at hand
   SlotQueue<Refusal, &Refusal::next> endings;
   std::uint32_t ending_sequence = 0;  // given to the next one
   std::uint32_t endings_sent_to = 0;  // sequences below are under way

@@ -290,6 +290,20 @@ struct Unexpected {
   std::uint32_t held = 0xffffffffU;  // BlockPool chain
 };
 
+// A refusal of a message that came whole, an announcement or a request is about a run of numbers:
+// in the wire's token, so many below all ones. No record has such a slot.
+inline constexpr std::uint32_t kRefusedRunMax = 128;
+constexpr std::uint32_t token_of_run(std::uint32_t count) { return kNoSlot - (count - 1); }
+constexpr std::uint32_t run_of_token(std::uint32_t token) { return kNoSlot - token + 1; }
+constexpr bool is_run(std::uint32_t token) { return token > kNoSlot - kRefusedRunMax; }
+static_assert(kRefusedRunMax >= wire::kFramesMax, "one run holds a whole packet of messages");
+
+// Refusals of one peer at a time; packets that cause more count as lost. One packet of messages
+// never does: between two runs of it lies a message that was taken. They and an ACK fit the
+// smallest packet.
+inline constexpr std::uint32_t kRefusalsPerPeerMax = 64;
+static_assert(kRefusalsPerPeerMax * 2 >= wire::kFramesMax);
+
 // A message that was not taken. One that came whole, and segments without a buffer, are
 // refused as part of the packet that brought them: the refusal travels with every ACK of that
 // packet's path until a packet with both was acknowledged. Of an announced message that ends
@@ -302,6 +316,7 @@ struct Refusal {
   std::uint8_t in_path = 0;  // that brought it: its ACK goes with the refusal, each time
   bool sent = false;
   std::uint64_t number = 0;
+  std::uint32_t count = 1;  // numbers in a row, only without a token
   std::uint32_t token = 0;  // the sender's; kNoSlot for what was not announced
   std::uint32_t sequence = 0;
 };

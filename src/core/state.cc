@@ -16,8 +16,13 @@ std::uint32_t words_of(const EndpointOptions& options) {
 }
 
 // Every message that was announced here can be ended here, however many packets were refused.
+std::uint32_t refusals_reserve(const EndpointOptions& options) {
+  return options.receives_max + options.channels_max * options.announced_max;
+}
+
+// At least all that one packet may cause: it would come again and again.
 std::uint32_t refusals_max(const EndpointOptions& options) {
-  return options.refusals_max + options.receives_max + options.channels_max * options.announced_max;
+  return std::max(options.refusals_max, kRefusalsPerPeerMax) + refusals_reserve(options);
 }
 
 // Announcements have slots of their own, enough for every channel, so that held
@@ -46,7 +51,8 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       regions(options.regions_max),
       send_deadlines(sends.capacity()),
       receive_deadlines(receives.capacity()),
-      words_per_map_(words_of(options)) {
+      words_per_map_(words_of(options)),
+      refusals_reserve_(refusals_reserve(options)) {
   for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
   map_words_.resize(static_cast<std::size_t>(words_per_map_) * options.segment_maps_max);
   free_maps_.reserve(options.segment_maps_max);

@@ -100,9 +100,7 @@ class State {
   bool poll_event(Event& out);
 
   // What arrives may not take the last records: what is ended here needs them.
-  bool has_room_for_refusal() const {
-    return refusals.available() > refusals.capacity() - options.refusals_max;
-  }
+  bool has_room_for_refusal() const { return refusals.available() > refusals_reserve_; }
 
   // Segment maps for incoming granted messages. kNoSlot when all are used.
   std::uint32_t acquire_map();
@@ -177,6 +175,7 @@ class State {
   std::vector<std::uint64_t> map_words_;
   std::vector<std::uint32_t> free_maps_;
   std::uint32_t words_per_map_ = 0;
+  std::uint32_t refusals_reserve_ = 0;
   std::uint32_t held_unexpected_ = 0;  // unexpected records that hold bytes
   std::uint32_t evict_hand_ = 0;
 

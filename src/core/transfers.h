@@ -82,6 +82,8 @@ class Transfers {
   void remove_refusals_from(Peer& peer, std::uint32_t first);
   bool refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t number);
   bool is_refused(const Peer& peer, const Refusal& refusal) const;
+  bool prolongs_run(Peer& peer, const Refusal& refusal);
+  void take_out(Peer& peer, std::uint32_t slot, std::uint64_t number);
   void begin(Instant now, std::uint32_t slot);
   void pump(Instant now);
   bool grant_one(FlowId flow, std::uint64_t bytes);

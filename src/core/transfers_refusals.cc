@@ -3,14 +3,6 @@
 
 namespace zhinu::core {
 
-namespace {
-
-// Refusals that arriving packets may cause per peer; more and the packets count as lost. They
-// and an ACK fit the smallest packet.
-constexpr std::uint32_t kRefusalsPerPeerMax = 32;
-
-}  // namespace
-
 bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, Errc code) {
   Peer& peer = state_.peer(peer_of(flow));
   Refusal refusal;
@@ -19,7 +11,7 @@ bool Transfers::refuse(FlowId flow, std::uint64_t number, std::uint32_t token, E
   refusal.code = code;
   refusal.number = number;
   refusal.token = token;
-  if (is_refused(peer, refusal)) return true;
+  if (is_refused(peer, refusal) || prolongs_run(peer, refusal)) return true;
   if (peer.refusal_count >= kRefusalsPerPeerMax || !state_.has_room_for_refusal()) return false;
   const std::uint32_t slot = state_.refusals.acquire();
   refusal.generation = state_.refusals[slot].generation;
@@ -36,13 +28,25 @@ bool Transfers::is_refused(const Peer& peer, const Refusal& refusal) const {
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
        slot = state_.refusals[slot].next) {
     const Refusal& other = state_.refusals[slot];
-    if (!other.sent && other.number == refusal.number && other.token == refusal.token &&
-        other.traffic_class == refusal.traffic_class && other.in_path == refusal.in_path &&
-        other.code == refusal.code) {
+    if (!other.sent && refusal.number - other.number < other.count &&
+        other.token == refusal.token && other.traffic_class == refusal.traffic_class &&
+        other.in_path == refusal.in_path && other.code == refusal.code) {
       return true;
     }
   }
   return false;
+}
+
+// The numbers of one packet in a row share a refusal.
+bool Transfers::prolongs_run(Peer& peer, const Refusal& refusal) {
+  if (refusal.token != kNoSlot || peer.refusals.empty()) return false;
+  Refusal& last = state_.refusals[peer.refusals.tail];
+  const bool fits = last.sequence >= peer.packet_refusals && !last.sent && last.token == kNoSlot &&
+                    last.traffic_class == refusal.traffic_class &&
+                    last.in_path == refusal.in_path && last.code == refusal.code &&
+                    last.number + last.count == refusal.number && last.count < kRefusedRunMax;
+  if (fits) ++last.count;
+  return fits;
 }
 
 bool Transfers::refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t number) {
@@ -92,17 +96,45 @@ void Transfers::remove_refusal(FlowId flow, std::uint64_t number) {
   Peer& peer = state_.peer(peer_of(flow));
   std::uint32_t previous = kNoSlot;
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {
-    const Refusal& refusal = state_.refusals[slot];
+    Refusal& refusal = state_.refusals[slot];
     const std::uint32_t next = refusal.next;
-    if (refusal.number == number && refusal.token == kNoSlot &&
-        refusal.traffic_class == class_of(flow)) {
+    const bool holds = refusal.token == kNoSlot && number - refusal.number < refusal.count &&
+                       refusal.traffic_class == class_of(flow);
+    if (holds && refusal.count == 1) {
       peer.refusals.remove_after(state_.refusals, previous);
       state_.refusals.release(slot);
       --peer.refusal_count;
     } else {
+      if (holds) take_out(peer, slot, number);
       previous = slot;
     }
     slot = next;
+  }
+}
+
+// Leaves a run without `number`: shorter, or in two. Without room for the second part it stays
+// whole: its sender then announces the message once more, which does no harm.
+void Transfers::take_out(Peer& peer, std::uint32_t slot, std::uint64_t number) {
+  Refusal& refusal = state_.refusals[slot];
+  const auto before = static_cast<std::uint32_t>(number - refusal.number);
+  const std::uint32_t behind = refusal.count - before - 1;
+  if (before == 0) {
+    ++refusal.number;
+    --refusal.count;
+  } else if (behind == 0) {
+    --refusal.count;
+  } else if (peer.refusal_count < kRefusalsPerPeerMax) {
+    const std::uint32_t second = state_.refusals.acquire();
+    if (second == kNoSlot) return;
+    Refusal& part = state_.refusals[second];
+    const std::uint32_t generation = part.generation;
+    part = refusal;
+    part.generation = generation;
+    part.number = number + 1;
+    part.count = behind;
+    refusal.count = before;
+    peer.refusals.insert_after(state_.refusals, slot, second);
+    ++peer.refusal_count;
   }
 }
 

@@ -299,27 +299,102 @@ TEST(Transfers, on_segment__unscheduled_before_a_match_is_refused_and_granted_la
 TEST(Transfers, refuse__one_path_each_and_no_more_than_a_packet_takes) {
   Engine engine;
   Peer& peer = engine.add_peer();
-  for (std::uint64_t number = 0; number < 32; ++number) {
-    ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, Errc::kNotHeld));
+  for (std::uint64_t i = 0; i < kRefusalsPerPeerMax; ++i) {
+    ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), 2 * i, kNoSlot, Errc::kNotHeld));
   }
-  EXPECT_FALSE(engine.transfers.refuse(flow_of(peer), 32, kNoSlot, Errc::kNotHeld));
-  EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), 5, kNoSlot, Errc::kNotHeld));  // is there
-  EXPECT_EQ(peer.refusal_count, 32U);
-  EXPECT_EQ(engine.count(Counter::kEagerNotHeld), 32U);
-  engine.transfers.forget_refusal(flow_of(peer), 5);
-  EXPECT_EQ(peer.refusal_count, 31U);
+  EXPECT_FALSE(engine.transfers.refuse(flow_of(peer), 200, kNoSlot, Errc::kNotHeld));
+  EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), 4, kNoSlot, Errc::kNotHeld));  // is there
+  EXPECT_EQ(peer.refusal_count, kRefusalsPerPeerMax);
+  EXPECT_EQ(engine.count(Counter::kEagerNotHeld), kRefusalsPerPeerMax);
+  engine.transfers.forget_refusal(flow_of(peer), 4);
+  EXPECT_EQ(peer.refusal_count, kRefusalsPerPeerMax - 1);
   engine.state.arriving_path = 1;
   EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), 6, kNoSlot, Errc::kNotHeld));
-  EXPECT_EQ(peer.refusal_count, 32U);  // the same message on another path
+  EXPECT_EQ(peer.refusal_count, kRefusalsPerPeerMax);  // the same message on another path
+}
+
+// First number and count of each refusal.
+std::vector<std::pair<std::uint64_t, std::uint32_t>> runs_of(Engine& engine, Peer& peer) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> runs;
+  for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;
+       slot = engine.state.refusals[slot].next) {
+    runs.emplace_back(engine.state.refusals[slot].number, engine.state.refusals[slot].count);
+  }
+  return runs;
+}
+using Runs = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+
+TEST(Transfers, refuse__numbers_in_a_row_share_a_refusal) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const auto refuse = [&](std::uint64_t number, Errc code = Errc::kNotHeld) {
+    EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, code));
+  };
+  for (const std::uint64_t number : {5U, 6U, 7U, 9U, 10U, 8U}) refuse(number);
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{5, 3}, {9, 2}, {8, 1}}));
+  refuse(9, Errc::kRegionRefused);  // another code
+  refuse(10, Errc::kRegionRefused);
+  engine.state.arriving_path = 1;
+  refuse(11, Errc::kRegionRefused);  // another path
+  peer.packet_refusals = peer.refusal_sequence;
+  refuse(12, Errc::kRegionRefused);  // another packet: it may be taken back
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{5, 3}, {9, 2}, {8, 1}, {9, 2}, {11, 1}, {12, 1}}));
+  EXPECT_EQ(engine.count(Counter::kEagerNotHeld), 3U);
+}
+
+TEST(Transfers, refuse__a_packet_full_of_messages_is_one_run) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  for (std::uint64_t number = 0; number < wire::kFramesMax; ++number) {
+    EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, Errc::kNotHeld));
+  }
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{0, wire::kFramesMax}}));
+  EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), wire::kFramesMax, kNoSlot, Errc::kNotHeld));
+  EXPECT_EQ(peer.refusal_count, 2U);
+}
+
+TEST(Transfers, forget_refusal__leaves_the_others_of_a_run) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  for (std::uint64_t number = 0; number < 9; ++number) {
+    EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, Errc::kNotHeld));
+  }
+  engine.transfers.forget_refusal(flow_of(peer), 0);
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{1, 8}}));
+  engine.transfers.forget_refusal(flow_of(peer), 8);
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{1, 7}}));
+  engine.transfers.forget_refusal(flow_of(peer), 4);
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{1, 3}, {5, 3}}));
+  for (const std::uint64_t number : {2U, 1U, 3U, 5U, 6U}) {
+    engine.transfers.forget_refusal(flow_of(peer), number);
+  }
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{7, 1}}));
+  engine.transfers.forget_refusal(flow_of(peer), 7);
+  EXPECT_EQ(peer.refusal_count, 0U);
+  EXPECT_EQ(engine.state.refusals.used(), 0U);
+}
+
+TEST(Transfers, forget_refusal__without_a_record_for_the_rest_the_run_stays) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  for (std::uint64_t number = 0; number < 9; ++number) {
+    EXPECT_TRUE(engine.transfers.refuse(flow_of(peer), number, kNoSlot, Errc::kNotHeld));
+  }
+  while (engine.state.refusals.acquire() != kNoSlot) {
+  }
+  engine.transfers.forget_refusal(flow_of(peer), 4);
+  EXPECT_EQ(runs_of(engine, peer), (Runs{{0, 9}}));
 }
 
 TEST(Transfers, refuse__pool_of_all_peers_is_full) {
   EndpointOptions options = engine_options();
-  options.refusals_max = 2;
+  options.refusals_max = 2;  // one packet may cause more: it is 64
   Engine engine(options);
   Peer& first = engine.add_peer();
   Peer& second = engine.add_peer();
-  EXPECT_TRUE(engine.transfers.refuse(flow_of(first), 0, kNoSlot, Errc::kNotHeld));
+  for (std::uint64_t i = 0; i < kRefusalsPerPeerMax - 1; ++i) {
+    EXPECT_TRUE(engine.transfers.refuse(flow_of(first), 2 * i, kNoSlot, Errc::kNotHeld));
+  }
   EXPECT_TRUE(engine.transfers.tell_end(flow_of(first), 1, kToken, Errc::kTruncated));
   EXPECT_FALSE(engine.transfers.refuse(flow_of(second), 0, kNoSlot, Errc::kNotHeld));
   // What ends here is told all the same.
