@@ -44,10 +44,12 @@ LinkFaults gray(Prng& dice, core::SealMode seal) {
 void add_gray_links(Prng& dice, const Plan& plan, const std::vector<std::string>& links,
                     Scenario& scenario) {
   const std::uint64_t count = dice.between(1, 6);
+  // Some are there from the start, so that handshakes meet them.
+  const bool early = one_in(dice, 4);
   for (std::uint64_t i = 0; i < count; ++i) {
     LinkFault fault;
     fault.link = links[dice.below(links.size())];
-    fault.at = duration_below(dice, plan.work_time);
+    fault.at = early ? Duration{} : duration_below(dice, plan.work_time);
     fault.duration = duration_below(dice, plan.work_time - fault.at);
     fault.faults = gray(dice, scenario.seal);
     if (!(fault.faults == LinkFaults{})) scenario.link_faults.push_back(fault);
@@ -62,7 +64,7 @@ void add_swizzle(Prng& dice, const Plan& plan, const std::vector<std::string>& l
   for (const std::string& link : links)
     if (one_in(dice, share)) chosen.push_back(link);
   if (chosen.empty()) return;
-  const Duration begin = duration_below(dice, plan.work_time);
+  const Duration begin = one_in(dice, 8) ? Duration{} : duration_below(dice, plan.work_time);
   const Duration time = duration_below(dice, std::min(plan.work_time - begin, milliseconds(200)));
   const auto count = static_cast<std::int64_t>(chosen.size());
   std::vector<std::int64_t> order(chosen.size());
@@ -138,12 +140,12 @@ void add_actions(Prng& dice, const Plan& plan, Scenario& scenario) {
       scenario.actions.push_back(address);
     }
   }
-  if (one_in(dice, 8)) {
+  while (one_in(dice, 8)) {
     Action restart = action_of(dice, plan, scenario, ActionKind::kRestart);
     restart.duration = duration_below(dice, milliseconds(one_in(dice, 2) ? 100 : 5));
     scenario.actions.push_back(restart);
   }
-  if (one_in(dice, 8)) {
+  while (one_in(dice, 6)) {
     Action close = action_of(dice, plan, scenario, ActionKind::kClose);
     close.peer = (close.node + 1) % scenario.fabric.nodes;
     scenario.actions.push_back(close);

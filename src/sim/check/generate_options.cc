@@ -52,6 +52,7 @@ void vary_times(Prng& dice, core::EndpointOptions& options) {
     options.credit_probe_first = duration_between(dice, milliseconds(1), milliseconds(20));
     options.credit_probe_max = options.credit_probe_first * 16;
   }
+  if (one_in(dice, 8)) options.silent_notice = duration_between(dice, milliseconds(5), seconds(1));
   if (one_in(dice, 3)) options.rekey_packets = dice.between(500, 5'000);
   if (one_in(dice, 8))
     options.rekey_interval = duration_between(dice, milliseconds(20), seconds(1));

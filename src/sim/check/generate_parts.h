@@ -34,9 +34,9 @@ inline Duration duration_between(Prng& dice, Duration low, Duration high) {
   return low + duration_below(dice, high - low + Duration{1});
 }
 
-template <class T, std::size_t N>
-T pick(Prng& dice, const std::array<T, N>& choices) {
-  return choices[dice.below(N)];
+template <class T, std::size_t kCount>
+T pick(Prng& dice, const std::array<T, kCount>& choices) {
+  return choices[dice.below(kCount)];
 }
 
 }  // namespace zhinu::sim::check

@@ -171,8 +171,9 @@ bool add_access(Prng& dice, const Plan& plan, Scenario& scenario, Region& region
   const std::uint32_t nodes = scenario.fabric.nodes;
   access.from = static_cast<std::uint32_t>((region.node + dice.between(1, nodes - 1)) % nodes);
   access.traffic_class = pick(dice, kUserClasses);
-  // Only ordinary communicators: the others would end the access with theirs.
-  access.communicator = 0;
+  // Mostly the ordinary one; others end the access when they are aborted.
+  access.communicator =
+      one_in(dice, 2) ? 0 : static_cast<std::uint32_t>(dice.below(scenario.communicators));
   access.write = region.writable;
   access.bytes = message_bytes(dice, 4 * kKiB, kRegionBytesMax - region.bytes);
   access.at = duration_below(dice, plan.work_time);

@@ -61,11 +61,11 @@ class FieldReader {
       return refuse("a text in double quotes");
     value = std::string(text_.substr(1, text_.size() - 2));
   }
-  template <class E, std::size_t N>
-  void choice(std::string_view name, E& value, const std::array<std::string_view, N>& names) {
+  template <class E, std::size_t kCount>
+  void choice(std::string_view name, E& value, const std::array<std::string_view, kCount>& names) {
     if (!mine(name)) return;
     std::string all;
-    for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t i = 0; i < kCount; ++i) {
       if (names[i] == text_) {
         value = static_cast<E>(i);
         return;

@@ -21,8 +21,8 @@ class FieldTexts {
   void duration(std::string_view name, Duration& value) { add(name, write_duration(value)); }
   void flag(std::string_view name, bool& value) { add(name, value ? "true" : "false"); }
   void text(std::string_view name, std::string& value) { add(name, '"' + value + '"'); }
-  template <class E, std::size_t N>
-  void choice(std::string_view name, E& value, const std::array<std::string_view, N>& names) {
+  template <class E, std::size_t kCount>
+  void choice(std::string_view name, E& value, const std::array<std::string_view, kCount>& names) {
     add(name, std::string(names[static_cast<std::size_t>(value)]));
   }
 
@@ -58,8 +58,8 @@ class TopWriter {
   }
   void duration(std::string_view name, Duration& value) { scalar(name, write_duration(value)); }
   void text(std::string_view name, std::string& value) { scalar(name, '"' + value + '"'); }
-  template <class E, std::size_t N>
-  void choice(std::string_view name, E& value, const std::array<std::string_view, N>& names) {
+  template <class E, std::size_t kCount>
+  void choice(std::string_view name, E& value, const std::array<std::string_view, kCount>& names) {
     scalar(name, std::string(names[static_cast<std::size_t>(value)]));
   }
   template <class T>

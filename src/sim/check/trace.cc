@@ -80,7 +80,7 @@ std::string trace_completion(Duration at, std::uint32_t node, const std::string&
 
 std::string trace_event(Duration at, std::uint32_t node, std::uint32_t peer,
                         const core::Event& event) {
-  const std::string line = stamp(at) + "n" + std::to_string(node) + " ";
+  std::string line = stamp(at) + "n" + std::to_string(node) + " ";
   const std::string of_peer = " n" + std::to_string(peer);
   switch (event.kind) {
     case core::EventKind::kPeerUp: return line + "peer up" + of_peer;
