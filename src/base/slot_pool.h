@@ -26,6 +26,7 @@ class SlotPool {
     for (std::uint32_t i = 0; i < capacity; ++i)
       slots_[i].next = i + 1 < capacity ? i + 1 : kNoSlot;
     free_head_ = capacity > 0 ? 0 : kNoSlot;
+    available_ = capacity;
   }
 
   // The index of a fresh slot, or kNoSlot when the pool is full.
@@ -38,7 +39,7 @@ class SlotPool {
     slot = T{};
     slot.generation = generation;
     slot.next = kNoSlot;
-    ++used_;
+    --available_;
     return index;
   }
 
@@ -49,18 +50,21 @@ class SlotPool {
     const std::uint32_t index = free_head_;
     free_head_ = slots_[index].next;
     slots_[index].next = kNoSlot;
-    ++used_;
+    --available_;
     return index;
   }
 
   void release(std::uint32_t index) {
     ZHINU_ASSERT(index < capacity_);
-    ZHINU_ASSERT(used_ > 0);
-    T& slot = slots_[index];
+    release(index, slots_[index]);
+  }
+  // `slot` is that of the index, where the caller has it at hand.
+  void release(std::uint32_t index, T& slot) {
+    ZHINU_ASSERT(available_ < capacity_);
     ++slot.generation;
     slot.next = free_head_;
     free_head_ = index;
-    --used_;
+    ++available_;
   }
 
   T& operator[](std::uint32_t index) {
@@ -73,13 +77,13 @@ class SlotPool {
   }
 
   std::uint32_t capacity() const { return capacity_; }
-  std::uint32_t used() const { return used_; }
-  std::uint32_t available() const { return capacity_ - used_; }
+  std::uint32_t used() const { return capacity_ - available_; }
+  std::uint32_t available() const { return available_; }
 
  private:
   std::unique_ptr<T[]> slots_;
   std::uint32_t capacity_ = 0;
-  std::uint32_t used_ = 0;
+  std::uint32_t available_ = 0;
   std::uint32_t free_head_ = kNoSlot;
 };
 

@@ -134,7 +134,7 @@ TEST(SlotPoolDeathTest, release__beyond_the_capacity) {
 
 TEST(SlotPoolDeathTest, release__of_an_empty_pool) {
   SlotPool<Slot> pool(2);
-  EXPECT_DEATH(pool.release(0), "used_ > 0");
+  EXPECT_DEATH(pool.release(0), "available_ < capacity_");
 }
 
 TEST(SlotPoolProperty, no_slot_is_given_out_twice_and_none_is_lost) {

@@ -25,7 +25,7 @@ struct Communicator {
   CommunicatorId id;
   Communicator* aborted_next = nullptr;  // endpoint's list of aborted ones
   // The channel that was looked up last: it saves the hash look-up in a steady exchange.
-  std::uint32_t cached_channel = kNoSlot;
+  Channel* cached_channel = nullptr;
   bool aborted = false;
   bool abort_asked = false;  // and will be when the call at hand is done
   Errc abort_code = Errc::kOk;

@@ -17,6 +17,11 @@ bool elicits_ack(const wire::Packet& packet) {
   return false;
 }
 
+// The frames that come by the dozen.
+bool is_whole_message(wire::FrameKind kind) {
+  return kind == wire::FrameKind::kMessage || kind == wire::FrameKind::kMessageDigest;
+}
+
 bool names_a_flow(TrafficClass traffic_class) { return traffic_class != TrafficClass::kControl; }
 
 }  // namespace
@@ -148,7 +153,9 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   refused_.at = now;
   Taken worst = Taken::kYes;
   for (std::uint32_t i = 0; i < packet_.frame_count; ++i) {
-    const Taken taken = handle_frame(now, peer, packet_.frames[i]);
+    wire::Frame& frame = packet_.frames[i];
+    const Taken taken = is_whole_message(frame.kind) ? handle_message(now, peer, frame)
+                                                     : handle_frame(now, peer, frame);
     if (taken == Taken::kBad) {
       state_.counters.add(Counter::kDropBadFrame);
       return taken;
@@ -159,7 +166,17 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   return worst;
 }
 
-Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame) {
+// A message, whole or announced.
+Taken Dispatcher::handle_message(Instant now, Peer& peer, wire::Frame& frame) {
+  const TrafficClass traffic_class = packet_.header.traffic_class;
+  if (!names_a_flow(traffic_class)) return Taken::kBad;
+  Flow& flow = peer.flow(traffic_class);
+  frame.number =
+      wire::expand_number(static_cast<std::uint32_t>(frame.number), flow.incoming.floor());
+  return incoming_.on_message(now, flow, flow_id(peer.id, traffic_class), frame);
+}
+
+Taken Dispatcher::handle_frame(Instant now, Peer& peer, wire::Frame& frame) {
   using wire::FrameKind;
   switch (frame.kind) {
     case FrameKind::kPadding: return Taken::kYes;
@@ -207,36 +224,34 @@ Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame
       return Taken::kYes;
     case FrameKind::kMessage:
     case FrameKind::kMessageDigest:
-    case FrameKind::kSegment:
     case FrameKind::kAnnounce:
+      // It could not be answered.
+      if (frame.kind == FrameKind::kAnnounce && is_run(frame.token)) return Taken::kBad;
+      return handle_message(now, peer, frame);
+    case FrameKind::kSegment:
     case FrameKind::kPut:
     case FrameKind::kWrite:
     case FrameKind::kRead:
     case FrameKind::kReadData:
-    case FrameKind::kReadAnnounce: return handle_message_frame(now, peer, frame);
+    case FrameKind::kReadAnnounce: return handle_one_sided(now, peer, frame);
   }
   return Taken::kBad;
 }
 
-// Frames that belong to a numbered message of the packet's class.
-Taken Dispatcher::handle_message_frame(Instant now, Peer& peer, const wire::Frame& frame) {
+// Segments, and what concerns regions.
+Taken Dispatcher::handle_one_sided(Instant now, Peer& peer, const wire::Frame& frame) {
   const TrafficClass traffic_class = packet_.header.traffic_class;
   if (!names_a_flow(traffic_class)) return Taken::kBad;
   using wire::FrameKind;
-  const bool announces = frame.kind == FrameKind::kAnnounce || frame.kind == FrameKind::kWrite ||
-                         frame.kind == FrameKind::kReadAnnounce;
+  const bool announces = frame.kind == FrameKind::kWrite || frame.kind == FrameKind::kReadAnnounce;
   if (announces && is_run(frame.token)) return Taken::kBad;  // it could not be answered
   const FlowId id = flow_id(peer.id, traffic_class);
   const std::uint64_t number = wire::expand_number(static_cast<std::uint32_t>(frame.number),
                                                    peer.flow(traffic_class).incoming.floor());
-  if (frame.kind == FrameKind::kMessage || frame.kind == FrameKind::kMessageDigest) {
-    return incoming_.on_message(now, id, frame, number);
-  }
   if (frame.kind == FrameKind::kSegment) {
     return transfers_.on_segment(now, id, number, frame.offset,
                                  {frame.payload, static_cast<std::size_t>(frame.length)});
   }
-  if (frame.kind == FrameKind::kAnnounce) return incoming_.on_announce(now, id, frame, number);
   if (frame.kind == FrameKind::kPut) return incoming_.on_put(now, id, frame, number);
   if (frame.kind == FrameKind::kWrite) return incoming_.on_write(now, id, frame, number);
   if (frame.kind == FrameKind::kRead) return incoming_.on_read(now, id, frame, number);

@@ -104,57 +104,47 @@ Status Endpoint::revoke_region(Instant now, RegionKey region) {
 }
 
 Result<Operation> Endpoint::send(Instant, const SendArgs& args) {
-  if (const Status fit = impl_->check_post(args.peer, args.traffic_class, args.communicator);
-      !fit.ok()) {
-    return fit.error();
-  }
-  if (const Status fit = Impl::check_digest(args.tag, args.digest); !fit.ok()) return fit.error();
-  const std::uint32_t slot = impl_->outgoing.post_send(args);
+  Impl& impl = *impl_;
+  const Impl::Target to = impl.find_target(args.peer, args.traffic_class, args.communicator);
+  if (to.error != Errc::kOk) return to.error;
+  if (!Impl::fits_digest(args.tag, args.digest)) return Errc::kInvalidArgument;
+  const std::uint32_t slot = impl.outgoing.post_send(*to.peer, *to.communicator, args);
   if (slot == kNoSlot) return Errc::kFull;
-  return impl_->send_handle(args.deadline, slot);
+  return impl.send_handle(args.deadline, slot);
 }
 
 Result<Operation> Endpoint::receive(Instant now, const ReceiveArgs& args) {
-  const Status fit = args.peer.is_none()
-                         ? impl_->check_communicator(args.communicator)
-                         : impl_->check_post(args.peer, args.traffic_class, args.communicator);
-  if (!fit.ok()) return fit.error();
-  // From any source, too, it must be one that peers send.
-  if (const Status of = Impl::check_class(args.traffic_class); !of.ok()) return of.error();
-  if (const Status digest = Impl::check_digest(args.tag, args.digest); !digest.ok()) {
-    return digest.error();
-  }
-  const std::uint32_t slot = impl_->incoming.post_receive(now, args);
+  Impl& impl = *impl_;
+  const Impl::Target from =
+      args.peer.is_none() ? impl.find_target(args.traffic_class, args.communicator)
+                          : impl.find_target(args.peer, args.traffic_class, args.communicator);
+  if (from.error != Errc::kOk) return from.error;
+  if (!Impl::fits_digest(args.tag, args.digest)) return Errc::kInvalidArgument;
+  const std::uint32_t slot = impl.incoming.post_receive(now, *from.communicator, args);
   if (slot == kNoSlot) return Errc::kFull;
-  const Operation operation = impl_->receive_handle(args.deadline, slot);
-  impl_->run_aborts(now);
+  const Operation operation = impl.receive_handle(args.deadline, slot);
+  impl.run_aborts(now);
   return operation;
 }
 
 Result<Operation> Endpoint::write(Instant, const WriteArgs& args) {
-  if (const Status fit = impl_->check_post(args.peer, args.traffic_class, args.communicator);
-      !fit.ok()) {
-    return fit.error();
-  }
-  if (const Status fit = Impl::check_range(args.offset, args.data.size()); !fit.ok()) {
-    return fit.error();
-  }
-  const std::uint32_t slot = impl_->outgoing.post_write(args);
+  Impl& impl = *impl_;
+  const Impl::Target to = impl.find_target(args.peer, args.traffic_class, args.communicator);
+  if (to.error != Errc::kOk) return to.error;
+  if (!Impl::fits_range(args.offset, args.data.size())) return Errc::kInvalidArgument;
+  const std::uint32_t slot = impl.outgoing.post_write(args);
   if (slot == kNoSlot) return Errc::kFull;
-  return impl_->send_handle(args.deadline, slot);
+  return impl.send_handle(args.deadline, slot);
 }
 
 Result<Operation> Endpoint::read(Instant, const ReadArgs& args) {
-  if (const Status fit = impl_->check_post(args.peer, args.traffic_class, args.communicator);
-      !fit.ok()) {
-    return fit.error();
-  }
-  if (const Status fit = Impl::check_range(args.offset, args.buffer.size()); !fit.ok()) {
-    return fit.error();
-  }
-  const std::uint32_t slot = impl_->incoming.post_read(args);
+  Impl& impl = *impl_;
+  const Impl::Target from = impl.find_target(args.peer, args.traffic_class, args.communicator);
+  if (from.error != Errc::kOk) return from.error;
+  if (!Impl::fits_range(args.offset, args.buffer.size())) return Errc::kInvalidArgument;
+  const std::uint32_t slot = impl.incoming.post_read(args);
   if (slot == kNoSlot) return Errc::kFull;
-  return impl_->receive_handle(args.deadline, slot);
+  return impl.receive_handle(args.deadline, slot);
 }
 
 Status Endpoint::cancel(Instant now, Operation operation) {

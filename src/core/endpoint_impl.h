@@ -29,30 +29,34 @@ class Endpoint::Impl {
         assembler(state, outgoing, recovery),
         dispatcher(state, outgoing, incoming, transfers, recovery, connections) {}
 
-  Status check_post(PeerId peer, TrafficClass traffic_class, CommunicatorId communicator) {
-    if (!state.has_peer(peer)) return Errc::kUnknownPeer;
-    if (const Status fit = check_class(traffic_class); !fit.ok()) return fit;
-    if (state.peer(peer).state == PeerState::kClosed) return Errc::kPeerClosed;
-    return check_communicator(communicator);
+  // Whom a post concerns, or why not.
+  struct Target {
+    Peer* peer = nullptr;  // null for a receive from any source
+    Communicator* communicator = nullptr;
+    Errc error = Errc::kOk;
+  };
+  Target find_target(PeerId peer_id, TrafficClass traffic_class, CommunicatorId id) {
+    if (!state.has_peer(peer_id)) return {.error = Errc::kUnknownPeer};
+    Peer& peer = state.peer(peer_id);
+    if (peer.state == PeerState::kClosed) return {.error = Errc::kPeerClosed};
+    Target target = find_target(traffic_class, id);
+    target.peer = &peer;
+    return target;
   }
-  static Status check_class(TrafficClass traffic_class) {
-    const bool fits =
+  Target find_target(TrafficClass traffic_class, CommunicatorId id) {
+    const bool is_user_class =
         traffic_class != TrafficClass::kControl && index_of(traffic_class) < kTrafficClasses;
-    return fits ? Errc::kOk : Errc::kInvalidArgument;
+    if (!is_user_class) return {.error = Errc::kInvalidArgument};
+    Communicator* communicator = state.communicator(id.value);
+    if (communicator == nullptr) return {.error = Errc::kUnknownCommunicator};
+    if (communicator->aborted) return {.error = Errc::kAborted};
+    return {.communicator = communicator};
   }
-  Status check_communicator(CommunicatorId id) {
-    const Communicator* communicator = state.communicator(id.value);
-    if (communicator == nullptr) return Errc::kUnknownCommunicator;
-    return communicator->aborted ? Errc::kAborted : Errc::kOk;
-  }
-  static Status check_digest(std::uint32_t tag, std::uint32_t digest) {
-    const bool fits = digest == 0 || (digest <= 0xffffff && tag <= 0xffff);
-    return fits ? Errc::kOk : Errc::kInvalidArgument;
+  static bool fits_digest(std::uint32_t tag, std::uint32_t digest) {
+    return digest == 0 || (digest <= wire::kDigestMax && tag <= wire::kDigestTagMax);
   }
   // The last byte of a region has a 64-bit offset.
-  static Status check_range(std::uint64_t offset, std::uint64_t length) {
-    return length <= ~offset ? Errc::kOk : Errc::kInvalidArgument;
-  }
+  static bool fits_range(std::uint64_t offset, std::uint64_t length) { return length <= ~offset; }
   Operation send_handle(Instant deadline, std::uint32_t slot) {
     if (deadline != Instant::never()) {
       state.sends[slot].has_deadline = true;

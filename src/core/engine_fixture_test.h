@@ -115,18 +115,18 @@ class Engine {
     contents_.push_back(sample_packet(bytes, contents_.size() + 1));
     return contents_.back();
   }
-  std::uint32_t send(const Peer& peer, std::size_t bytes,
+  std::uint32_t send(Peer& peer, std::size_t bytes,
                      TrafficClass traffic_class = TrafficClass::kGradient) {
     return send_from(peer, memory(bytes), traffic_class);
   }
-  std::uint32_t send_from(const Peer& peer, ByteSpan data,
+  std::uint32_t send_from(Peer& peer, ByteSpan data,
                           TrafficClass traffic_class = TrafficClass::kGradient) {
     SendArgs args;
     args.peer = peer.id;
     args.traffic_class = traffic_class;
     args.communicator = kWorldCommunicator;
     args.data = data;
-    return outgoing.post_send(args);
+    return outgoing.post_send(peer, *state.communicator(kWorldCommunicator.value), args);
   }
   // The peer lets all of an announced message come.
   void grant_all(std::uint32_t slot) {

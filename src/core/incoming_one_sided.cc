@@ -72,7 +72,7 @@ Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) {
-    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame, number);
+    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame.token, number);
     return seen;
   }
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
@@ -141,7 +141,7 @@ Taken Incoming::on_read_announce(Instant now, FlowId flow, const wire::Frame& fr
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) {
-    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame, number);
+    if (seen == Taken::kDuplicate) transfers_.announced_again(flow, frame.token, number);
     return seen;
   }
   ReceiveRecord* record = read_of(flow, frame.peer_token, frame.length, frame.code != Errc::kOk);

@@ -42,12 +42,11 @@ wire::Frame announcement(std::uint64_t length, std::uint32_t token, std::uint32_
   return frame;
 }
 
-Taken arrive(Modules& modules, const wire::Frame& frame, std::uint64_t number,
-             PeerId from = kPeer) {
-  const FlowId flow = modules.flow_of(from);
-  return frame.kind == FrameKind::kAnnounce
-             ? modules.incoming.on_announce(modules.now, flow, frame, number)
-             : modules.incoming.on_message(modules.now, flow, frame, number);
+Taken arrive(Modules& modules, wire::Frame frame, std::uint64_t number, PeerId from = kPeer,
+             TrafficClass traffic_class = TrafficClass::kGradient) {
+  const FlowId flow = flow_id(from, traffic_class);
+  frame.number = number;
+  return modules.incoming.on_message(modules.now, modules.state.flow(flow), flow, frame);
 }
 
 const Refusal& last_refusal(Modules& modules) {
@@ -102,7 +101,7 @@ TEST(Incoming, take_posted__tag_class_and_source_must_fit) {
   EXPECT_EQ(arrive(modules, message(modules.content(10), 1), 0), Taken::kYes);
   EXPECT_EQ(arrive(modules, message(modules.content(10), 2), 0, second), Taken::kYes);
   const wire::Frame same_tag = message(modules.content(10), 2);
-  modules.incoming.on_message(modules.now, flow_id(kPeer, TrafficClass::kWeights), same_tag, 0);
+  arrive(modules, same_tag, 0, kPeer, TrafficClass::kWeights);
   EXPECT_TRUE(modules.completions().empty());
   EXPECT_EQ(modules.communicator().unexpected_count, 3U);
   EXPECT_EQ(arrive(modules, same_tag, 1), Taken::kYes);
@@ -118,7 +117,7 @@ TEST(Incoming, take_posted__any_source_and_order_of_posting) {
     args.peer = user == 2 ? kPeer : PeerId::none();
     args.buffer = modules.memory(10);
     args.user = user;
-    modules.incoming.post_receive(modules.now, args);
+    modules.incoming.post_receive(modules.now, modules.communicator(), args);
   }
   arrive(modules, message(modules.content(10)), 0, second);
   arrive(modules, message(modules.content(10)), 1, second);

@@ -14,12 +14,26 @@ bool Incoming::waits_for_another(const Flow& flow, std::uint64_t number, std::ui
   return before < flow.void_end && before >= flow.incoming.floor();
 }
 
+wire::Frame Incoming::frame_of(const Unexpected& waiting) {
+  const wire::FrameKind whole =
+      waiting.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage;
+  return {.kind = waiting.announced ? wire::FrameKind::kAnnounce : whole,
+          .order = waiting.order,
+          .communicator = waiting.communicator,
+          .tag = waiting.tag,
+          .digest = waiting.digest,
+          .number = waiting.number,
+          .token = waiting.sender_token,
+          .length = waiting.length};
+}
+
 // A message is parked behind an earlier one of its communicator that is itself parked.
-bool Incoming::behind_parked(const Flow& flow, const Descriptor& message) const {
+bool Incoming::behind_parked(const Flow& flow, std::uint16_t communicator,
+                             std::uint64_t number) const {
   for (std::uint32_t slot = flow.parked.head; slot != kNoSlot;
        slot = state_.unexpected[slot].list_next) {
     const Unexpected& parked = state_.unexpected[slot];
-    if (parked.communicator == message.communicator && parked.number < message.number) return true;
+    if (parked.communicator == communicator && parked.number < number) return true;
   }
   return false;
 }
@@ -32,28 +46,29 @@ bool Incoming::may_hold(const Peer& peer, const Communicator* communicator,
 }
 
 // Remembers a message that no receive wants yet. kNoSlot when there is no room.
-std::uint32_t Incoming::hold(const Descriptor& message, Communicator* communicator) {
-  Peer& peer = state_.peer(peer_of(message.flow));
-  if (!message.announced) {
+std::uint32_t Incoming::hold(FlowId flow, const wire::Frame& message, Communicator* communicator) {
+  const bool announced = message.kind == wire::FrameKind::kAnnounce;
+  Peer& peer = state_.peer(peer_of(flow));
+  if (!announced) {
     if (!may_hold(peer, communicator, message.length)) return kNoSlot;
-    if (!state_.held.has_room(message.bytes.size())) return kNoSlot;
+    if (!state_.held.has_room(message.length)) return kNoSlot;
   }
-  const std::uint32_t slot = state_.acquire_unexpected(message.announced);
+  const std::uint32_t slot = state_.acquire_unexpected(announced);
   if (slot == kNoSlot) return kNoSlot;
   Unexpected& waiting = state_.unexpected[slot];
-  waiting.flow = message.flow;
+  waiting.flow = flow;
   waiting.communicator = message.communicator;
   waiting.order = message.order;
   waiting.tag = message.tag;
   waiting.digest = message.digest;
   waiting.number = message.number;
   waiting.length = message.length;
-  waiting.sender_token = message.sender_token;
-  if (message.announced) {
-    state_.incoming_index.insert(State::incoming_key(message.flow, message.number),
+  waiting.sender_token = message.token;
+  if (announced) {
+    state_.incoming_index.insert(State::incoming_key(flow, message.number),
                                  slot | State::kUnexpectedBit);
   } else {
-    waiting.held = state_.held.store(message.bytes);
+    waiting.held = state_.held.store({message.payload, static_cast<std::size_t>(message.length)});
     peer.held_bytes += message.length;
     if (communicator != nullptr) communicator->held_bytes += message.length;
   }
@@ -84,12 +99,8 @@ void Incoming::release_parked(Instant now, FlowId id) {
   for (std::uint32_t slot = flow.parked.head; slot != kNoSlot;) {
     Unexpected& parked = state_.unexpected[slot];
     const std::uint32_t next = parked.list_next;
-    Descriptor message;
-    message.flow = id;
-    message.number = parked.number;
-    message.communicator = parked.communicator;
     const bool open = !waits_for_another(flow, parked.number, parked.order);
-    if (open && !behind_parked(flow, message)) {
+    if (open && !behind_parked(flow, parked.communicator, parked.number)) {
       flow.parked.remove(state_.unexpected, slot);
       parked.parked = false;
       Communicator* communicator = state_.communicator(parked.communicator);
@@ -107,23 +118,11 @@ void Incoming::release_parked(Instant now, FlowId id) {
 // An unexpected message in no list: to a posted receive, or behind the others.
 void Incoming::offer(Instant now, Communicator& communicator, std::uint32_t slot) {
   const Unexpected& waiting = state_.unexpected[slot];
-  Descriptor message;
-  message.flow = waiting.flow;
-  message.number = waiting.number;
-  message.tag = waiting.tag;
-  message.digest = waiting.digest;
-  message.communicator = waiting.communicator;
-  message.announced = waiting.announced;
-  message.sender_token = waiting.sender_token;
-  message.length = waiting.length;
-  const std::uint32_t bucket = Communicator::bucket_of(message.tag, message.digest != 0);
-  const std::uint32_t posted = take_posted(communicator, message);
-  if (posted == kNoSlot) {
-    communicator.unexpected[bucket].push_back(state_.unexpected, slot);
-    ++communicator.unexpected_count;
-    return;
-  }
-  give(now, communicator, posted, message, slot);
+  const std::uint32_t posted = take_posted(communicator, waiting.flow, frame_of(waiting));
+  if (posted != kNoSlot) return give_held(now, communicator, posted, slot);
+  communicator.unexpected[Communicator::bucket_of(waiting.tag, waiting.digest != 0)].push_back(
+      state_.unexpected, slot);
+  ++communicator.unexpected_count;
 }
 
 void Incoming::adopt_orphans(Instant now, Communicator& communicator) {

@@ -141,7 +141,12 @@ class Modules {
     args.tag = tag;
     args.data = content(size, tag + 1);
     args.user = 100 + tag;
-    return outgoing.post_send(args);
+    return post(args);
+  }
+  // Makes the communicator that is missing: posts are for one that exists.
+  std::uint32_t post(const SendArgs& args) {
+    if (state.communicator(args.communicator.value) == nullptr) add_communicator(args.communicator);
+    return outgoing.post_send(state.peer(args.peer), communicator(args.communicator), args);
   }
   std::uint32_t receive(MutableByteSpan buffer, std::uint32_t tag = 0, PeerId from = kPeer,
                         std::uint32_t digest = 0, CommunicatorId communicator = kCommunicator) {
@@ -152,7 +157,7 @@ class Modules {
     args.digest = digest;
     args.buffer = buffer;
     args.user = 200 + tag;
-    return incoming.post_receive(now, args);
+    return incoming.post_receive(now, *state.communicator(communicator.value), args);
   }
 
   // The flow fills one packet of at most `limit` bytes.

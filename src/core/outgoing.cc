@@ -15,40 +15,17 @@ constexpr Duration kRetryFirst = microseconds(100);
 
 }  // namespace
 
-std::uint32_t Outgoing::enqueue(FlowId flow_id, std::uint16_t communicator, std::uint32_t slot) {
+std::uint32_t Outgoing::enqueue(FlowId id, std::uint16_t communicator, std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
-  const std::uint32_t channel_slot =
-      state_.channel_of(flow_id, communicator, record.kind == SendKind::kReadAnswer);
-  if (channel_slot == kNoSlot) {
+  const std::uint32_t channel =
+      state_.channel_of(id, communicator, record.kind == SendKind::kReadAnswer);
+  if (channel == kNoSlot) {
     state_.sends.release(slot);
     return kNoSlot;
   }
-  record.flow = flow_id;
-  record.communicator = communicator;
-  record.channel = channel_slot;
-  record.state = SendState::kQueued;
-  record.references = 1;  // the queue's
-  record.eager_bytes = eager_bytes_of(record);
-  Channel& channel = state_.channels[channel_slot];
-  ++channel.records;
-  channel.lane(record.kind).queue.push_back(state_.sends, slot);
-  if (!channel.in_ring) push_channel(state_.flow(flow_id), channel_slot);
-  activate(flow_id);
+  record.eager_bytes = one_sided_bytes(record);
+  enqueue(state_.flow(id), id, state_.channels[channel], slot, record);
   return slot;
-}
-
-std::uint32_t Outgoing::post_send(const SendArgs& args) {
-  const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return kNoSlot;
-  SendRecord& record = state_.sends[slot];
-  record.kind = SendKind::kMessage;
-  record.has_user = true;
-  record.tag = args.tag;
-  record.digest = args.digest;
-  record.data = args.data.data();
-  record.length = args.data.size();
-  record.user = args.user;
-  return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
 }
 
 std::uint32_t Outgoing::post_write(const WriteArgs& args) {
@@ -166,22 +143,13 @@ void Outgoing::release_announced(SendRecord& record) {
   activate(record.flow);
 }
 
-void Outgoing::complete(std::uint32_t slot, Errc code) {
-  SendRecord& record = state_.sends[slot];
+void Outgoing::leave_transfer(std::uint32_t slot, SendRecord& record) {
   if (record.in_bulk) {
     record.in_bulk = false;
     state_.flow(record.flow).bulk.remove(state_.sends, slot);
   }
-  if (record.has_transfer) drop_parked(record);
+  drop_parked(record);
   release_announced(record);
-  Channel& channel = state_.channels[record.channel];
-  ZHINU_ASSERT(channel.records > 0);
-  --channel.records;
-  if (code == Errc::kOk) channel.retry_interval = Duration{};
-  if (code == Errc::kOk && record.kind != SendKind::kReadRequest) {
-    state_.counters.add(Counter::kMessagesSent);
-  }
-  state_.complete_send(slot, code);
 }
 
 // Ended records at the head of a queue do not stay until it is their channel's turn.

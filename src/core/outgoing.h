@@ -7,8 +7,10 @@
 // Thread rule: the endpoint's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "core/packet_builder.h"
 #include "core/state.h"
@@ -46,7 +48,7 @@ class Outgoing {
 
   // Posts. The arguments were validated; the peer and communicator exist. The slot, or
   // kNoSlot when a pool is full.
-  std::uint32_t post_send(const SendArgs& args);
+  std::uint32_t post_send(Peer& peer, Communicator& communicator, const SendArgs& args);
   std::uint32_t post_write(const WriteArgs& args);
   // The request of a read whose data goes to receive record `receive`.
   std::uint32_t post_read_request(const ReadArgs& args, std::uint32_t receive);
@@ -96,6 +98,7 @@ class Outgoing {
 
  private:
   std::uint32_t enqueue(FlowId flow, std::uint16_t communicator, std::uint32_t slot);
+  void enqueue(Flow& flow, FlowId id, Channel& channel, std::uint32_t slot, SendRecord& record);
   void enter_ring(FlowId id);
   void push_channel(Flow& flow, std::uint32_t channel);
   void requeue_for_announce(std::uint32_t slot);
@@ -105,7 +108,9 @@ class Outgoing {
   void unpark(SendRecord& record);
   void announce_again(Peer& peer);
   void release_announced(SendRecord& record);
-  void complete(std::uint32_t slot, Errc code);
+  void complete(std::uint32_t slot, Errc code) { complete(slot, state_.sends[slot], code); }
+  void complete(std::uint32_t slot, SendRecord& record, Errc code);
+  void leave_transfer(std::uint32_t slot, SendRecord& record);
   void drop_ended(Channel& channel);
   void drop_queue(Lane& lane, Errc code);
   void pause(Instant now, SendRecord& record);
@@ -134,18 +139,72 @@ class Outgoing {
                       PacketBuilder& builder);
   bool waits_for_announcement(const SentPacket& lost) const;
   void fill_bulk(Flow& flow, PacketBuilder& builder);
-  static std::uint32_t eager_bytes_of(const SendRecord& record);
+  static std::uint32_t one_sided_bytes(const SendRecord& record);
+  // Longer messages never go whole.
+  static std::uint32_t saturated(std::uint64_t bytes) {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  }
+  static wire::Frame message_frame(const SendRecord& record);
   static void describe(const SendRecord& record, wire::Frame& frame);
-  void add_eager(std::uint32_t slot, PacketBuilder& builder);
+  static void add_eager(std::uint32_t slot, SendRecord& record, PacketBuilder& builder);
   void add_announce(std::uint32_t slot, PacketBuilder& builder);
   void add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
                    PacketBuilder& builder);
   void assign_number(Flow& flow, Channel& channel, SendRecord& record);
+  void assign_one_sided(Flow& flow, SendRecord& record);
   void after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot);
   static bool goes_eager(const SendRecord& record, const Channel& channel,
                          std::uint32_t packet_room, std::uint32_t eager_max);
 
   State& state_;
 };
+
+// What every small message goes through, in the header so that it is inlined.
+
+inline std::uint32_t Outgoing::post_send(Peer& peer, Communicator& communicator,
+                                         const SendArgs& args) {
+  const FlowId id = flow_id(peer.id, args.traffic_class);
+  Channel* const channel = state_.channel_of(id, communicator);
+  if (channel == nullptr) return kNoSlot;
+  const std::uint32_t slot = state_.acquire_send();
+  if (slot == kNoSlot) return kNoSlot;
+  SendRecord& record = state_.sends[slot];
+  record.kind = SendKind::kMessage;
+  record.has_user = true;
+  record.tag = args.tag;
+  record.digest = args.digest;
+  record.data = args.data.data();
+  record.length = args.data.size();
+  record.user = args.user;
+  record.eager_bytes = saturated(wire::kMessageFrameBytes + record.length);
+  enqueue(peer.flow(args.traffic_class), id, *channel, slot, record);
+  return slot;
+}
+
+inline void Outgoing::enqueue(Flow& flow, FlowId id, Channel& channel, std::uint32_t slot,
+                              SendRecord& record) {
+  record.flow = id;
+  record.communicator = channel.communicator;
+  record.channel = channel.slot;
+  record.state = SendState::kQueued;
+  record.references = 1;  // the queue's
+  ++channel.records;
+  channel.lane(record.kind).queue.push_back(state_.sends, slot, record);
+  if (!channel.in_ring) push_channel(flow, channel.slot);
+  if (!flow.in_ring) enter_ring(id);
+}
+
+inline void Outgoing::complete(std::uint32_t slot, SendRecord& record, Errc code) {
+  if (record.has_transfer) leave_transfer(slot, record);
+  Channel& channel = state_.channels[record.channel];
+  ZHINU_ASSERT(channel.records > 0);
+  --channel.records;
+  if (code == Errc::kOk) {
+    channel.retry_interval = Duration{};
+    if (record.kind != SendKind::kReadRequest) state_.counters.add(Counter::kMessagesSent);
+  }
+  state_.complete_send(slot, record, code);
+}
 
 }  // namespace zhinu::core

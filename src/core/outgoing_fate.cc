@@ -58,12 +58,12 @@ void Outgoing::on_messages_acked(const SentItem& item, Flow& flow, const Refused
       if (code == Errc::kOk) flow.outgoing.mark(record.number);
       if (record.state == SendState::kEager) {
         if (record.kind == SendKind::kReadRequest) end_read_request(record, code);
-        complete(slot, code);
+        complete(slot, record, code);
       }
       // Not taken, or given up here before: the peer waits for the number.
       if (code != Errc::kOk) queue_cancel(slot);
       --record.references;
-      state_.try_release_send(slot);
+      state_.try_release_send(slot, record);
     }
     slot = next;
   }

@@ -13,13 +13,13 @@ constexpr std::uint32_t kSmallStreakMax = 4;
 
 wire::FrameKind eager_kind(const SendRecord& record) {
   switch (record.kind) {
-    case SendKind::kMessage:
-      return record.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage;
+    case SendKind::kMessage: break;  // message_frame() is for it
     case SendKind::kWrite: return wire::FrameKind::kPut;
     case SendKind::kReadRequest: return wire::FrameKind::kRead;
     case SendKind::kReadAnswer: return wire::FrameKind::kReadData;
   }
-  return wire::FrameKind::kMessage;
+  ZHINU_ASSERT(false);
+  return wire::FrameKind::kPadding;
 }
 
 // Not for read requests, which are always whole.
@@ -34,19 +34,56 @@ std::uint32_t announce_bytes(const SendRecord& record) {
   return wire::kFrameBytes[static_cast<std::size_t>(announce_kind(record))];
 }
 
-std::uint8_t notify_flags(const SendRecord& record) {
-  return static_cast<std::uint8_t>((record.notify ? wire::kFlagNotify : 0) |
-                                   (record.ordered ? wire::kFlagOrdered : 0));
+void describe_notification(const SendRecord& record, wire::Frame& frame) {
+  frame.flags = static_cast<std::uint8_t>((record.notify ? wire::kFlagNotify : 0) |
+                                          (record.ordered ? wire::kFlagOrdered : 0));
+  frame.tag = record.immediate;
+  frame.digest = record.behind;
 }
 
 }  // namespace
 
-std::uint32_t Outgoing::eager_bytes_of(const SendRecord& record) {
+// Small messages by the dozen go through these three: inline, they cost half.
+[[gnu::always_inline]] inline wire::Frame Outgoing::message_frame(const SendRecord& record) {
+  return {.kind = record.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage,
+          .order = record.order,
+          .communicator = record.communicator,
+          .tag = record.tag,
+          .digest = record.digest,
+          .number = record.number,
+          .length = record.length,
+          .payload = record.data};
+}
+
+[[gnu::always_inline]] inline void Outgoing::assign_number(Flow& flow, Channel& channel,
+                                                           SendRecord& record) {
+  if (record.has_number) return;
+  record.has_number = true;
+  record.number = flow.next_number++;
+  if (record.kind != SendKind::kMessage) return assign_one_sided(flow, record);
+  if (channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen) {
+    const std::uint64_t distance = record.number - channel.last_number;
+    record.order = static_cast<std::uint8_t>(std::min<std::uint64_t>(distance, 255));
+  }
+  channel.has_last = true;
+  channel.last_number = record.number;
+  ++channel.messages_sent;
+}
+
+[[gnu::always_inline]] inline void Outgoing::add_eager(std::uint32_t slot, SendRecord& record,
+                                                       PacketBuilder& builder) {
+  wire::Frame& frame = builder.add_message(record.number, record.eager_bytes);
+  if (record.kind == SendKind::kMessage) {
+    frame = message_frame(record);
+  } else {
+    describe(record, frame);
+  }
+  builder.chain(slot, record);
+}
+
+std::uint32_t Outgoing::one_sided_bytes(const SendRecord& record) {
   const std::uint64_t overhead = wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
-  const std::uint64_t payload = record.kind == SendKind::kReadRequest ? 0 : record.length;
-  // Longer messages never go whole.
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(overhead + payload, std::numeric_limits<std::uint32_t>::max()));
+  return saturated(record.kind == SendKind::kReadRequest ? overhead : overhead + record.length);
 }
 
 void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
@@ -121,7 +158,7 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
           --record.references;
           requeue_for_announce(slot);
         } else {
-          add_eager(slot, builder);
+          add_eager(slot, record, builder);
         }
       } else {
         --record.references;
@@ -219,12 +256,13 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   return blocked;
 }
 
-Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channel, Lane& lane,
-                                        PacketBuilder& builder) {
+[[gnu::noinline]] Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channel,
+                                                          Lane& lane, PacketBuilder& builder) {
   const std::uint32_t whole_packet =
       builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset);
   const std::uint32_t eager_max = state_.peer(peer_of(channel.flow)).session.eager_bytes_max;
   const std::uint64_t number_limit = flow.outgoing.floor() + NumberWindow::kWindow;
+  const bool misbehaves = state_.misbehaviour != nullptr;
   while (!lane.queue.empty()) {
     const std::uint32_t slot = lane.queue.head;
     SendRecord& record = state_.sends[slot];
@@ -242,11 +280,11 @@ Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channe
       if (!builder.fits_message(bytes)) return Step::kPacketFull;
       if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
       channel.deficit_bytes -= bytes;
-      lane.queue.pop_front(state_.sends);
+      lane.queue.take_front(record);
       assign_number(flow, channel, record);
       record.state = SendState::kEager;
-      add_eager(slot, builder);
-      if (state_.misbehaviour != nullptr && state_.misbehaviour->short_send()) {
+      add_eager(slot, record, builder);
+      if (misbehaves && state_.misbehaviour->short_send()) {
         builder.close();
         return Step::kPacketFull;
       }
@@ -257,7 +295,7 @@ Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channe
         return Step::kBlocked;
       }
       if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
-      lane.queue.pop_front(state_.sends);
+      lane.queue.take_front(record);
       assign_number(flow, channel, record);
       record.open_transfer();
       record.state = SendState::kAnnounced;
@@ -269,36 +307,22 @@ Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channe
   return Step::kEmpty;
 }
 
-void Outgoing::assign_number(Flow& flow, Channel& channel, SendRecord& record) {
-  if (record.has_number) return;
-  record.has_number = true;
-  record.number = flow.next_number++;
-  const bool behind_another =
-      channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen;
-  record.order = behind_another ? static_cast<std::uint8_t>(std::min<std::uint64_t>(
-                                      record.number - channel.last_number, 255))
-                                : 0;
-  if (record.kind == SendKind::kMessage) {
-    channel.has_last = true;
-    channel.last_number = record.number;
-    ++channel.messages_sent;
-  } else {
-    record.order = 0;
-    if (record.ordered) {
-      record.behind =
-          flow.has_ordered ? static_cast<std::uint32_t>(record.number - flow.last_ordered) : 0;
-      flow.has_ordered = true;
-      flow.last_ordered = record.number;
-    }
-    if (record.kind == SendKind::kReadRequest && record.read_slot != kNoSlot) {
-      ReceiveRecord& receive = state_.receives[record.read_slot];
-      receive.number = record.number;
-      receive.read_number_known = true;
-    }
+[[gnu::noinline]] void Outgoing::assign_one_sided(Flow& flow, SendRecord& record) {
+  if (record.ordered) {
+    record.behind =
+        flow.has_ordered ? static_cast<std::uint32_t>(record.number - flow.last_ordered) : 0;
+    flow.has_ordered = true;
+    flow.last_ordered = record.number;
+  }
+  if (record.kind == SendKind::kReadRequest && record.read_slot != kNoSlot) {
+    ReceiveRecord& receive = state_.receives[record.read_slot];
+    receive.number = record.number;
+    receive.read_number_known = true;
   }
 }
 
-void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot) {
+[[gnu::noinline]] void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel,
+                                                std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
   record.announce_queued = false;
   record.counts_announced = true;
@@ -325,49 +349,38 @@ void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel, std::ui
   }
 }
 
-// What the frames of a record have in common, eager or announced.
-void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
-  frame.communicator = record.communicator;
-  frame.length = record.length;
-  switch (record.kind) {
-    case SendKind::kMessage:
-      frame.tag = record.tag;
-      frame.digest = record.digest;
-      frame.order = record.order;
-      return;
-    case SendKind::kWrite:
-      frame.flags = notify_flags(record);
-      frame.tag = record.immediate;
-      frame.digest = record.behind;
-      break;
-    case SendKind::kReadAnswer: frame.offset = record.read_number; return;
-    case SendKind::kReadRequest: frame.token = record.read_slot; break;
+// A frame of a one-sided operation that goes whole. Out of line, as it would take the registers
+// of the loop over small messages.
+[[gnu::noinline]] void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
+  frame = wire::Frame{.kind = eager_kind(record),
+                      .communicator = record.communicator,
+                      .number = record.number,
+                      .length = record.length,
+                      .payload = record.data};
+  if (record.kind == SendKind::kReadAnswer) {
+    frame.token = record.peer_token;
+    frame.offset = record.read_number;
+    return;
   }
   frame.region_key = record.region_key;
   frame.offset = record.region_offset;
-}
-
-void Outgoing::add_eager(std::uint32_t slot, PacketBuilder& builder) {
-  SendRecord& record = state_.sends[slot];
-  wire::Frame& frame = builder.add_message(eager_kind(record), record.number, record.eager_bytes);
-  describe(record, frame);
-  frame.payload = record.data;
-  if (record.kind == SendKind::kReadAnswer) frame.token = record.peer_token;
-  if (SentItem* chain = builder.open_chain(); chain != nullptr) {
-    state_.sends[builder.chain_tail].next = slot;
-    ++chain->length;
+  if (record.kind == SendKind::kReadRequest) {
+    frame.token = record.read_slot;
   } else {
-    builder.add_item(SentKind::kMessages, slot).length = 1;
+    describe_notification(record, frame);
   }
-  record.next = kNoSlot;
-  builder.chain_tail = slot;
 }
 
-void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
+[[gnu::noinline]] void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
   SendRecord& record = state_.sends[slot];
-  wire::Frame& frame =
-      builder.add_message(announce_kind(record), record.number, announce_bytes(record));
-  describe(record, frame);
+  wire::Frame& frame = builder.add_message(record.number, announce_bytes(record));
+  if (record.kind == SendKind::kMessage) {
+    frame = message_frame(record);
+  } else {
+    describe(record, frame);
+  }
+  frame.kind = announce_kind(record);
+  frame.payload = nullptr;
   frame.token = slot;
   if (record.kind == SendKind::kReadAnswer) {
     frame.peer_token = record.peer_token;
@@ -380,11 +393,12 @@ void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
 void Outgoing::add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
                            PacketBuilder& builder) {
   SendRecord& record = state_.sends[slot];
-  wire::Frame& frame = builder.add_message(wire::FrameKind::kSegment, record.number,
-                                           wire::kSegmentFrameBytes + length);
-  frame.offset = offset;
-  frame.length = length;
-  frame.payload = record.data + offset;
+  builder.add_message(record.number, wire::kSegmentFrameBytes + length) =
+      wire::Frame{.kind = wire::FrameKind::kSegment,
+                  .number = record.number,
+                  .offset = offset,
+                  .length = length,
+                  .payload = record.data + offset};
   SentItem& item = builder.add_item(SentKind::kSegment, slot);
   item.offset = offset;
   item.length = length;

@@ -63,7 +63,7 @@ TEST(Outgoing, fill__a_small_message_as_one_frame) {
   args.communicator = kCommunicator;
   args.tag = 9;
   args.data = modules.content(100);
-  const std::uint32_t slot = modules.outgoing.post_send(args);
+  const std::uint32_t slot = modules.post(args);
   const Filled packet = modules.fill();
   ASSERT_EQ(packet.frames.size(), 1U);
   const wire::Frame& frame = packet.frames[0];
@@ -90,7 +90,7 @@ TEST(Outgoing, fill__a_digest_has_a_frame_kind_of_its_own) {
   args.peer = kPeer;
   args.communicator = kCommunicator;
   args.digest = 0xabcdef;
-  modules.outgoing.post_send(args);
+  modules.post(args);
   const Filled packet = modules.fill();
   ASSERT_EQ(kinds_of(packet), Kinds{FrameKind::kMessageDigest});
   EXPECT_EQ(packet.frames[0].digest, 0xabcdefU);

@@ -134,7 +134,7 @@ TEST(Outgoing, activate__flows_of_a_class_line_up) {
   args.peer = second;
   args.communicator = kCommunicator;
   args.data = modules.content(10);
-  modules.outgoing.post_send(args);
+  modules.post(args);
   const State::FlowRing& ring = modules.state.rings[index_of(TrafficClass::kGradient)];
   EXPECT_EQ(ring.head, modules.flow_of());
   EXPECT_EQ(modules.flow().ring_next, modules.flow_of(second));

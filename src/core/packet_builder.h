@@ -30,7 +30,6 @@ class PacketBuilder {
   void close() { closed_ = true; }
   bool empty() const { return packet_.frame_count == 0; }
   bool has_items() const { return sent_.item_count > 0; }
-  bool elicits_ack() const { return elicits_ack_; }
 
   // True if a frame of `bytes`, payload included, and one more item fit.
   bool fits(std::size_t bytes) const {
@@ -38,27 +37,26 @@ class PacketBuilder {
   }
   // True if message `number` can be expressed beside the messages already here.
   bool fits_number(std::uint64_t number) const {
-    return !has_base_ || (number >= packet_.header.message_base &&
-                          number - packet_.header.message_base <= wire::kMessageDeltaMax);
+    // A smaller number wraps around to a large distance.
+    return !has_base_ || number - packet_.header.message_base <= wire::kMessageDeltaMax;
   }
 
   // A frame whose size the caller checked with fits(). `bytes` includes its payload.
   wire::Frame& add(wire::FrameKind kind, std::size_t bytes) {
     ZHINU_ASSERT(bytes <= room());
     bytes_ += static_cast<std::uint32_t>(bytes);
-    if (kind != wire::FrameKind::kAck && kind != wire::FrameKind::kClose) elicits_ack_ = true;
     return packet_.add(kind);
   }
-  // A frame that belongs to message `number`.
-  wire::Frame& add_message(wire::FrameKind kind, std::uint64_t number, std::size_t bytes) {
+  // A place for the frame of message `number`, which the caller assigns whole.
+  wire::Frame& add_message(std::uint64_t number, std::size_t bytes) {
     if (!has_base_) {
       has_base_ = true;
       packet_.header.message_base = number;
     }
     ZHINU_ASSERT(fits_number(number));
-    wire::Frame& frame = add(kind, bytes);
-    frame.number = number;
-    return frame;
+    ZHINU_ASSERT(bytes <= room());
+    bytes_ += static_cast<std::uint32_t>(bytes);
+    return packet_.add();
   }
   SentItem& add_item(SentKind kind, std::uint32_t slot) {
     ZHINU_ASSERT(sent_.item_count < kSentItemsMax);
@@ -66,34 +64,35 @@ class PacketBuilder {
     item = SentItem{};
     item.kind = kind;
     item.slot = slot;
+    chain_tail_ = nullptr;
     return item;
   }
-  // The last item if it is a chain of messages that can grow, else null.
-  SentItem* open_chain() {
-    if (sent_.item_count == 0) return nullptr;
-    SentItem& item = sent_.items[sent_.item_count - 1];
-    return item.kind == SentKind::kMessages ? &item : nullptr;
-  }
-  bool can_grow_chain() const {
-    return sent_.item_count > 0 && sent_.items[sent_.item_count - 1].kind == SentKind::kMessages;
-  }
-  // Like fits(), for a message that joins the open chain.
+  // True if fits() is, or if only an item is missing and a chain of messages can grow.
   bool fits_message(std::size_t bytes) const {
     return !closed_ && bytes <= room() && packet_.has_room() &&
-           (can_grow_chain() || sent_.item_count < kSentItemsMax);
+           (chain_tail_ != nullptr || sent_.item_count < kSentItemsMax);
+  }
+  // Remembers a whole message: in the chain of those just before it, or in a new one.
+  void chain(std::uint32_t slot, SendRecord& record) {
+    if (chain_tail_ != nullptr) {
+      chain_tail_->next = slot;
+      ++sent_.items[sent_.item_count - 1].length;
+    } else {
+      add_item(SentKind::kMessages, slot).length = 1;
+    }
+    record.next = kNoSlot;
+    chain_tail_ = &record;
   }
 
   wire::Packet& packet() { return packet_; }
-
-  std::uint32_t chain_tail = kNoSlot;  // last record of the open chain
 
  private:
   wire::Packet& packet_;
   SentPacket& sent_;
   std::uint32_t limit_ = 0;
   std::uint32_t bytes_ = wire::kFramesOffset;
+  SendRecord* chain_tail_ = nullptr;  // last record of a chain that can grow
   bool has_base_ = false;
-  bool elicits_ack_ = false;
   bool closed_ = false;
 };
 

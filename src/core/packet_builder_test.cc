@@ -2,12 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 
 namespace zhinu::core {
 namespace {
 
 using wire::FrameKind;
+
+wire::Frame message(std::uint64_t number) {
+  return {.kind = FrameKind::kMessage, .number = number};
+}
 
 class PacketBuilderTest : public testing::Test {
  protected:
@@ -24,20 +29,17 @@ TEST_F(PacketBuilderTest, constructor__clears_what_was_there) {
   PacketBuilder fresh = builder(100);
   EXPECT_TRUE(fresh.empty());
   EXPECT_FALSE(fresh.has_items());
-  EXPECT_FALSE(fresh.elicits_ack());
   EXPECT_EQ(fresh.packet().ack_range_count, 0U);
   EXPECT_EQ(fresh.limit(), 100U);
   EXPECT_EQ(fresh.bytes(), 36U);
   EXPECT_EQ(fresh.room(), 64U);
 }
 
-TEST_F(PacketBuilderTest, add__counts_bytes_and_what_elicits_an_ack) {
+TEST_F(PacketBuilderTest, add__counts_bytes) {
   PacketBuilder packet = builder();
   packet.add(FrameKind::kAck, 20);
   packet.add(FrameKind::kClose, 4);
-  EXPECT_FALSE(packet.elicits_ack());
   packet.add(FrameKind::kGrant, 20);
-  EXPECT_TRUE(packet.elicits_ack());
   EXPECT_EQ(packet.bytes(), 36U + 44U);
 }
 
@@ -64,29 +66,43 @@ TEST_F(PacketBuilderTest, fits__room_frames_items_and_closed) {
 TEST_F(PacketBuilderTest, fits_number__from_the_first_number_to_its_delta) {
   PacketBuilder packet = builder();
   EXPECT_TRUE(packet.fits_number(5));
-  EXPECT_EQ(packet.add_message(FrameKind::kMessage, 1'000, 12).number, 1'000U);
+  packet.add_message(1'000, 12) = message(1'000);
+  EXPECT_EQ(packet.packet().frames[0].number, 1'000U);
   EXPECT_EQ(packet.packet().header.message_base, 1'000U);
   EXPECT_FALSE(packet.fits_number(999));
   EXPECT_TRUE(packet.fits_number(1'000 + wire::kMessageDeltaMax));
   EXPECT_FALSE(packet.fits_number(1'001 + wire::kMessageDeltaMax));
-  packet.add_message(FrameKind::kMessage, 1'255, 12);
+  packet.add_message(1'255, 12);
   EXPECT_EQ(packet.packet().header.message_base, 1'000U);
-  EXPECT_DEATH(packet.add_message(FrameKind::kMessage, 999, 12), "fits_number");
+  EXPECT_DEATH(packet.add_message(999, 12), "fits_number");
 }
 
-TEST_F(PacketBuilderTest, open_chain__only_the_last_item_can_grow) {
+TEST_F(PacketBuilderTest, chain__only_the_last_item_grows) {
   PacketBuilder packet = builder();
-  EXPECT_EQ(packet.open_chain(), nullptr);
-  EXPECT_FALSE(packet.can_grow_chain());
-  packet.add_item(SentKind::kMessages, 3).length = 1;
-  ASSERT_NE(packet.open_chain(), nullptr);
-  EXPECT_EQ(packet.open_chain()->slot, 3U);
+  std::array<SendRecord, 4> records;
+  packet.chain(3, records[0]);
+  packet.chain(8, records[1]);
+  EXPECT_EQ(sent_.item_count, 1U);
+  EXPECT_EQ(sent_.items[0].slot, 3U);
+  EXPECT_EQ(sent_.items[0].length, 2U);
+  EXPECT_EQ(records[0].next, 8U);
+  EXPECT_EQ(records[1].next, kNoSlot);
   packet.add_item(SentKind::kAnnounce, 4);
-  EXPECT_EQ(packet.open_chain(), nullptr);
-  EXPECT_TRUE(packet.fits_message(12));
+  packet.chain(6, records[2]);
+  EXPECT_EQ(records[1].next, kNoSlot);
+  EXPECT_EQ(sent_.items[2].slot, 6U);
   packet.add_item(SentKind::kGrant, 5);
-  packet.add_item(SentKind::kMessages, 6);
-  EXPECT_TRUE(packet.fits_message(12));  // joins the chain: no item is needed
+  EXPECT_FALSE(packet.fits_message(12));  // a new chain would need an item
+}
+
+TEST_F(PacketBuilderTest, fits_message__a_chain_grows_without_an_item) {
+  PacketBuilder packet = builder();
+  SendRecord record;
+  packet.add_item(SentKind::kGrant, 1);
+  packet.add_item(SentKind::kGrant, 2);
+  packet.add_item(SentKind::kGrant, 3);
+  packet.chain(6, record);
+  EXPECT_TRUE(packet.fits_message(12));
   EXPECT_FALSE(packet.fits(12));
 }
 

@@ -63,8 +63,7 @@ struct SendBase {
   FlowId flow;
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
-  std::uint32_t references = 0;  // queue, packets under way or lost that name this record
-  std::uint32_t done_next = kNoSlot;
+  std::uint32_t references = 0;   // queue, packets under way or lost that name this record
   std::uint32_t eager_bytes = 0;  // of its frame with payload when it goes whole
 };
 
@@ -141,7 +140,7 @@ struct ReceiveBase {
   PeerId peer;  // posted: wanted source, or none; matched: the source
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
-  std::uint32_t list_next = kNoSlot;  // posted bucket, waiting lists, results
+  std::uint32_t list_next = kNoSlot;  // posted bucket, waiting lists
   std::uint32_t list_previous = kNoSlot;
   std::byte* buffer = nullptr;
   std::uint64_t capacity = 0;  // of the buffer; once ended: the bytes of the result
@@ -233,6 +232,7 @@ struct Lane {
 struct Channel : Lane {
   std::uint32_t next = kNoSlot;
   std::uint32_t generation = 0;
+  std::uint32_t slot = kNoSlot;  // its own
   FlowId flow;
   std::uint16_t communicator = 0;
   bool in_ring = false;

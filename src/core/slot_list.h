@@ -19,8 +19,10 @@ struct SlotQueue {
 
   bool empty() const { return head == kNoSlot; }
 
-  void push_back(SlotPool<T>& pool, std::uint32_t slot) {
-    pool[slot].*kNext = kNoSlot;
+  void push_back(SlotPool<T>& pool, std::uint32_t slot) { push_back(pool, slot, pool[slot]); }
+  // `item` is pool[slot], where the caller has it at hand.
+  void push_back(SlotPool<T>& pool, std::uint32_t slot, T& item) {
+    item.*kNext = kNoSlot;
     if (tail == kNoSlot) {
       head = slot;
     } else {
@@ -32,10 +34,15 @@ struct SlotQueue {
   std::uint32_t pop_front(SlotPool<T>& pool) {
     ZHINU_ASSERT(head != kNoSlot);
     const std::uint32_t slot = head;
-    head = pool[slot].*kNext;
-    if (head == kNoSlot) tail = kNoSlot;
-    pool[slot].*kNext = kNoSlot;
+    take_front(pool[slot]);
     return slot;
+  }
+  // Takes out the first; `item` is pool[head].
+  void take_front(T& item) {
+    ZHINU_ASSERT(head != kNoSlot);
+    head = item.*kNext;
+    if (head == kNoSlot) tail = kNoSlot;
+    item.*kNext = kNoSlot;
   }
 
   // Behind `predecessor`, or in front for kNoSlot.
@@ -84,12 +91,24 @@ struct SlotList {
 
   bool empty() const { return head == kNoSlot; }
 
-  void push_back(SlotPool<T>& pool, std::uint32_t slot) { insert_before(pool, slot, kNoSlot); }
+  void push_back(SlotPool<T>& pool, std::uint32_t slot) { push_back(pool, slot, pool[slot]); }
+  // `item` is pool[slot], where the caller has it at hand.
+  void push_back(SlotPool<T>& pool, std::uint32_t slot, T& item) {
+    item.*kNext = kNoSlot;
+    item.*kPrevious = tail;
+    if (tail == kNoSlot) {
+      head = slot;
+    } else {
+      pool[tail].*kNext = slot;
+    }
+    tail = slot;
+  }
 
   // Before `successor`, or at the end for kNoSlot.
   void insert_before(SlotPool<T>& pool, std::uint32_t slot, std::uint32_t successor) {
+    if (successor == kNoSlot) return push_back(pool, slot);
     T& item = pool[slot];
-    const std::uint32_t before = successor == kNoSlot ? tail : pool[successor].*kPrevious;
+    const std::uint32_t before = pool[successor].*kPrevious;
     item.*kNext = successor;
     item.*kPrevious = before;
     if (before == kNoSlot) {
@@ -97,15 +116,11 @@ struct SlotList {
     } else {
       pool[before].*kNext = slot;
     }
-    if (successor == kNoSlot) {
-      tail = slot;
-    } else {
-      pool[successor].*kPrevious = slot;
-    }
+    pool[successor].*kPrevious = slot;
   }
 
-  void remove(SlotPool<T>& pool, std::uint32_t slot) {
-    T& item = pool[slot];
+  void remove(SlotPool<T>& pool, std::uint32_t slot) { remove(pool, slot, pool[slot]); }
+  void remove(SlotPool<T>& pool, std::uint32_t slot, T& item) {
     const std::uint32_t before = item.*kPrevious;
     const std::uint32_t after = item.*kNext;
     if (before == kNoSlot) {

@@ -58,6 +58,8 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
   free_maps_.reserve(options.segment_maps_max);
   for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps_.push_back(i - 1);
   events_.resize(options.events_max);
+  done_mask_ = std::bit_ceil(sends.capacity() + receives.capacity()) - 1;
+  done_ = std::make_unique<std::uint32_t[]>(done_mask_ + 1);
   peers.reserve(options.peers_max);
   dirty_timers.reserve(options.peers_max);
 }
@@ -104,13 +106,14 @@ std::uint32_t State::evict_channel() {
   return kNoSlot;
 }
 
-std::uint32_t State::look_up_channel(FlowId flow, std::uint16_t communicator, bool for_peer) {
+std::uint32_t State::channel_of(FlowId flow, std::uint16_t communicator, bool for_peer) {
   std::uint32_t slot = channel_index.find(channel_key(flow, communicator));
   if (slot != kNoSlot) return slot;
   if (pool_fails()) return kNoSlot;
   if (channels.available() > (for_peer ? 0 : kPeersShare)) slot = channels.acquire();
   if (slot == kNoSlot) slot = evict_channel();
   if (slot == kNoSlot) return kNoSlot;
+  channels[slot].slot = slot;
   channels[slot].flow = flow;
   channels[slot].communicator = communicator;
   channel_index.insert(channel_key(flow, communicator), slot);
@@ -141,59 +144,6 @@ void State::forget_channels_of(PeerId peer) {
   }
 }
 
-void State::finish(std::uint32_t slot, bool receives_pool) {
-  const std::uint32_t entry = receives_pool ? slot | kReceiveBit : slot;
-  if (done_tail_ == kNoSlot) {
-    done_head_ = entry;
-  } else if ((done_tail_ & kReceiveBit) != 0) {
-    receives[done_tail_ & ~kReceiveBit].list_next = entry;
-  } else {
-    sends[done_tail_].done_next = entry;
-  }
-  done_tail_ = entry;
-}
-
-void State::complete_send(std::uint32_t slot, Errc status) {
-  SendRecord& record = sends[slot];
-  ZHINU_ASSERT(record.state != SendState::kEnded);
-  ZHINU_ASSERT(record.state != SendState::kFree);
-  record.state = SendState::kEnded;
-  record.status = status;
-  if (record.has_deadline) send_deadlines.remove(slot);
-  if (record.has_user) {
-    finish(slot, false);
-  } else {
-    try_release_send(slot);
-  }
-}
-
-void State::try_release_send(std::uint32_t slot) {
-  SendRecord& record = sends[slot];
-  if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
-  if (record.has_user && !record.polled) return;
-  ZHINU_ASSERT(!record.in_bulk);
-  ZHINU_ASSERT(!record.has_transfer || record.parked_head == kNoSlot);
-  record.state = SendState::kFree;
-  sends.release(slot);
-}
-
-void State::complete_receive(std::uint32_t slot, Errc status, std::uint64_t bytes) {
-  ReceiveRecord& record = receives[slot];
-  ZHINU_ASSERT(record.state != ReceiveState::kEnded);
-  ZHINU_ASSERT(record.state != ReceiveState::kFree);
-  record.state = ReceiveState::kEnded;
-  record.status = status;
-  record.capacity = bytes;
-  record.list_next = kNoSlot;
-  if (record.has_deadline) receive_deadlines.remove(slot);
-  if (record.has_user) {
-    finish(slot, true);
-  } else {
-    record.state = ReceiveState::kFree;
-    receives.release(slot);
-  }
-}
-
 void State::poll_receive(std::uint32_t slot, Completion& out) {
   ReceiveRecord& record = receives[slot];
   const bool mismatch = record.status == Errc::kDigestMismatch;
@@ -208,7 +158,7 @@ void State::poll_receive(std::uint32_t slot, Completion& out) {
       .own_digest = record.digest,
       .peer_digest = mismatch ? record.peer_digest : record.digest};
   record.state = ReceiveState::kFree;
-  receives.release(slot);
+  receives.release(slot, record);
 }
 
 void State::poll_send(std::uint32_t slot, Completion& out) {
@@ -224,23 +174,23 @@ void State::poll_send(std::uint32_t slot, Completion& out) {
       .own_digest = record.digest,
       .peer_digest = record.digest};
   record.polled = true;
-  try_release_send(slot);
+  try_release_send(slot, record);
 }
 
 std::size_t State::poll_completions(std::span<Completion> out) {
-  if (misbehaviour != nullptr && done_head_ != kNoSlot && misbehaviour->late_completion()) return 0;
-  std::size_t count = 0;
-  while (count < out.size() && done_head_ != kNoSlot) {
-    const std::uint32_t entry = done_head_;
+  if (done_head_ == done_tail_) return 0;
+  if (misbehaviour != nullptr && misbehaviour->late_completion()) return 0;
+  const auto count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(out.size(), done_tail_ - done_head_));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t entry = done_[(done_head_ + i) & done_mask_];
     if ((entry & kReceiveBit) != 0) {
-      done_head_ = receives[entry & ~kReceiveBit].list_next;
-      poll_receive(entry & ~kReceiveBit, out[count++]);
+      poll_receive(entry & ~kReceiveBit, out[i]);
     } else {
-      done_head_ = sends[entry].done_next;
-      poll_send(entry, out[count++]);
+      poll_send(entry, out[i]);
     }
-    if (done_head_ == kNoSlot) done_tail_ = kNoSlot;
   }
+  done_head_ += count;
   return count;
 }
 

@@ -57,20 +57,18 @@ class State {
   std::uint32_t acquire_unexpected(bool announced);
   void release_unexpected(std::uint32_t slot);
 
-  // The channel of (flow, communicator), made when missing; kNoSlot when the pool is full.
-  std::uint32_t channel_of(FlowId flow, Communicator& communicator) {
-    const std::uint32_t cached = communicator.cached_channel;
-    if (cached != kNoSlot && channels[cached].flow == flow &&
-        channels[cached].communicator == communicator.id.value) {
+  // The channel of (flow, communicator), made when missing; null when the pool is full.
+  Channel* channel_of(FlowId flow, Communicator& communicator) {
+    Channel* const cached = communicator.cached_channel;
+    if (cached != nullptr && cached->flow == flow &&
+        cached->communicator == communicator.id.value) {
       return cached;
     }
-    return communicator.cached_channel = look_up_channel(flow, communicator.id.value, false);
+    const std::uint32_t slot = channel_of(flow, communicator.id.value);
+    return communicator.cached_channel = slot == kNoSlot ? nullptr : &channels[slot];
   }
-  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator, bool for_peer = false) {
-    Communicator* owner = for_peer ? nullptr : this->communicator(communicator);
-    return owner != nullptr ? channel_of(flow, *owner)
-                            : look_up_channel(flow, communicator, for_peer);
-  }
+  // The same by slot; kNoSlot when the pool is full.
+  std::uint32_t channel_of(FlowId flow, std::uint16_t communicator, bool for_peer = false);
   std::uint32_t find_channel(FlowId flow, std::uint16_t communicator) const {
     return channel_index.find(channel_key(flow, communicator));
   }
@@ -87,11 +85,48 @@ class State {
   }
 
   // Results. Exactly one per item with a user; the record ends.
-  void complete_send(std::uint32_t slot, Errc status);
-  void complete_receive(std::uint32_t slot, Errc status, std::uint64_t bytes);
+  void complete_send(std::uint32_t slot, Errc status) { complete_send(slot, sends[slot], status); }
+  void complete_receive(std::uint32_t slot, Errc status, std::uint64_t bytes) {
+    complete_receive(slot, receives[slot], status, bytes);
+  }
+  // `record` is that of the slot, where the caller has it at hand.
+  void complete_send(std::uint32_t slot, SendRecord& record, Errc status) {
+    ZHINU_ASSERT(record.state != SendState::kEnded);
+    ZHINU_ASSERT(record.state != SendState::kFree);
+    record.state = SendState::kEnded;
+    record.status = status;
+    if (record.has_deadline) send_deadlines.remove(slot);
+    if (record.has_user) {
+      push_done(slot);
+    } else {
+      try_release_send(slot, record);
+    }
+  }
+  void complete_receive(std::uint32_t slot, ReceiveRecord& record, Errc status,
+                        std::uint64_t bytes) {
+    ZHINU_ASSERT(record.state != ReceiveState::kEnded);
+    ZHINU_ASSERT(record.state != ReceiveState::kFree);
+    record.state = ReceiveState::kEnded;
+    record.status = status;
+    record.capacity = bytes;
+    if (record.has_deadline) receive_deadlines.remove(slot);
+    if (record.has_user) {
+      push_done(slot | kReceiveBit);
+    } else {
+      record.state = ReceiveState::kFree;
+      receives.release(slot, record);
+    }
+  }
   // Releases an ended record that neither user nor packets need.
-  void try_release_send(std::uint32_t slot);
-  void try_release_receive(std::uint32_t slot);
+  void try_release_send(std::uint32_t slot) { try_release_send(slot, sends[slot]); }
+  void try_release_send(std::uint32_t slot, SendRecord& record) {
+    if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
+    if (record.has_user && !record.polled) return;
+    ZHINU_ASSERT(!record.in_bulk);
+    ZHINU_ASSERT(!record.has_transfer || record.parked_head == kNoSlot);
+    record.state = SendState::kFree;
+    sends.release(slot, record);
+  }
   std::size_t poll_completions(std::span<Completion> out);
 
   // Events. Notices are dropped and counted when the ring is full; notifications check first.
@@ -167,8 +202,7 @@ class State {
   bool pool_fails() { return misbehaviour != nullptr && misbehaviour->full_pool(); }
   void poll_receive(std::uint32_t slot, Completion& out);
   void poll_send(std::uint32_t slot, Completion& out);
-  std::uint32_t look_up_channel(FlowId flow, std::uint16_t communicator, bool for_peer);
-  void finish(std::uint32_t slot, bool receives_pool);
+  void push_done(std::uint32_t entry) { done_[done_tail_++ & done_mask_] = entry; }
   bool channel_is_idle(const Channel& channel);
   std::uint32_t evict_channel();
 
@@ -179,10 +213,13 @@ class State {
   std::uint32_t held_unexpected_ = 0;  // unexpected records that hold bytes
   std::uint32_t evict_hand_ = 0;
 
-  // Results in order of decision: slots, the high bit marks the receive pool.
+  // Results in order of decision: a ring of slots with a place for every record. The high bit
+  // marks the receive pool.
   static constexpr std::uint32_t kReceiveBit = 0x80000000U;
-  std::uint32_t done_head_ = kNoSlot;
-  std::uint32_t done_tail_ = kNoSlot;
+  std::unique_ptr<std::uint32_t[]> done_;
+  std::uint32_t done_mask_ = 0;
+  std::uint32_t done_head_ = 0;  // both count on, modulo 2^32
+  std::uint32_t done_tail_ = 0;
 
   std::vector<Event> events_;
   std::size_t event_head_ = 0;

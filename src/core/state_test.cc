@@ -166,13 +166,13 @@ TEST(State, channel_of__the_cache_follows_the_last_look_up) {
   Modules modules;
   State& state = modules.state;
   Communicator& communicator = modules.communicator();
-  EXPECT_EQ(communicator.cached_channel, kNoSlot);
-  const std::uint32_t gradient =
-      state.channel_of(flow_of_class(TrafficClass::kGradient), communicator);
+  EXPECT_EQ(communicator.cached_channel, nullptr);
+  Channel* const gradient = state.channel_of(flow_of_class(TrafficClass::kGradient), communicator);
   EXPECT_EQ(communicator.cached_channel, gradient);
-  const std::uint32_t weights =
-      state.channel_of(flow_of_class(TrafficClass::kWeights), communicator);
+  EXPECT_EQ(&state.channels[gradient->slot], gradient);
+  Channel* const weights = state.channel_of(flow_of_class(TrafficClass::kWeights), communicator);
   EXPECT_EQ(communicator.cached_channel, weights);
+  EXPECT_NE(weights, gradient);
   EXPECT_EQ(state.channel_of(flow_of_class(TrafficClass::kGradient), communicator), gradient);
   EXPECT_EQ(communicator.cached_channel, gradient);
 }
@@ -181,16 +181,15 @@ TEST(State, channel_of__the_cache_does_not_outlive_an_eviction) {
   Modules modules;
   State& state = modules.state;
   Communicator& communicator = modules.communicator();
-  const std::uint32_t first = state.channel_of(modules.flow_of(), communicator);
-  state.channels[first].credit_received = 5;
+  state.channel_of(modules.flow_of(), communicator)->credit_received = 5;
   for (std::uint16_t i = 0; i < 2 * state.channels.capacity(); ++i) {
     ASSERT_NE(state.channel_of(modules.flow_of(), static_cast<std::uint16_t>(10 + i)), kNoSlot);
   }
   ASSERT_EQ(state.find_channel(modules.flow_of(), kCommunicator.value), kNoSlot);
-  const std::uint32_t again = state.channel_of(modules.flow_of(), communicator);
-  ASSERT_NE(again, kNoSlot);
-  EXPECT_EQ(state.channels[again].communicator, kCommunicator.value);
-  EXPECT_EQ(state.channels[again].credit_received, 0U);
+  const Channel* const again = state.channel_of(modules.flow_of(), communicator);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->communicator, kCommunicator.value);
+  EXPECT_EQ(again->credit_received, 0U);
 }
 
 TEST(State, channel_of__evicts_only_what_is_idle) {

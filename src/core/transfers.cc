@@ -272,11 +272,11 @@ void Transfers::revoke(Instant now, std::uint32_t slot) {
   state_.receives[slot].revoked = true;
 }
 
-void Transfers::announced_again(FlowId flow, const wire::Frame& frame, std::uint64_t number) {
+void Transfers::announced_again(FlowId flow, std::uint32_t token, std::uint64_t number) {
   if (state_.incoming_index.find(State::incoming_key(flow, number)) != kNoSlot) return;
   Peer& peer = state_.peer(peer_of(flow));
   if (peer.retired_grant_count == Peer::kRetiredGrantsMax) return;
-  peer.retired_grants[peer.retired_grant_count++] = {class_of(flow), frame.token, number};
+  peer.retired_grants[peer.retired_grant_count++] = {class_of(flow), token, number};
   state_.want_control(peer);
 }
 

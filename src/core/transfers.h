@@ -55,7 +55,7 @@ class Transfers {
 
   // An announcement of a message that was seen before. If it has ended here, segments of it may
   // still wait for a grant over there: they may go, so that it ends there too.
-  void announced_again(FlowId flow, const wire::Frame& frame, std::uint64_t number);
+  void announced_again(FlowId flow, std::uint32_t token, std::uint64_t number);
   // The sender asks what it may send.
   void repeat_grants(FlowId flow, std::uint16_t communicator);
   // Remembers that what the packet at hand brought of `number` is not taken. With the sender's

@@ -279,7 +279,10 @@ TEST(Transfers, on_segment__unscheduled_before_a_match_is_refused_and_granted_la
   announce.communicator = test::kWorldCommunicator.value;
   announce.length = 20'000;
   announce.token = kToken;
-  ASSERT_EQ(engine.incoming.on_announce(engine.now, flow_of(peer), announce, 0), Taken::kYes);
+  announce.number = 0;
+  ASSERT_EQ(engine.incoming.on_message(engine.now, engine.state.flow(flow_of(peer)), flow_of(peer),
+                                       announce),
+            Taken::kYes);
   const std::vector<std::byte> bytes(1'280);
   EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
   EXPECT_EQ(segment(engine, peer, 0, 1'280, bytes), Taken::kYes);
@@ -290,7 +293,8 @@ TEST(Transfers, on_segment__unscheduled_before_a_match_is_refused_and_granted_la
   args.peer = peer.id;
   args.communicator = test::kWorldCommunicator;
   args.buffer = engine.memory(20'000);
-  const std::uint32_t slot = engine.incoming.post_receive(engine.now, args);
+  const std::uint32_t slot = engine.incoming.post_receive(
+      engine.now, *engine.state.communicator(args.communicator.value), args);
   EXPECT_EQ(engine.state.receives[slot].state, ReceiveState::kIncoming);
   EXPECT_TRUE(engine.state.receives[slot].refused);
   EXPECT_EQ(peer.grants.head, slot);

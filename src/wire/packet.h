@@ -143,6 +143,11 @@ struct Packet {
     frame.kind = kind;
     return frame;
   }
+  // Like add(), for a caller that assigns the whole frame: it holds what was there before.
+  Frame& add() {
+    ZHINU_ASSERT(frame_count < kFramesMax);
+    return frames[frame_count++];
+  }
   bool has_room() const { return frame_count < kFramesMax; }
 };
 
