@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/peer_address.h"
 namespace zhinu::core {
 
 namespace {
@@ -130,22 +131,10 @@ void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arr
   peer.confirmed = true;
   peer.silent_told = false;
   peer.owed_since = peer.eliciting > 0 ? now : Instant::never();
-  if (!path.from_known) {
-    path.from_known = true;
-    path.from = arrival.from;
-    return;
-  }
-  if (path.from == arrival.from) return;
-  state_.counters.add(Counter::kAddressChanges);
-  const Address old = path.from;
-  path.from = arrival.from;
-  for (std::uint32_t i = 0; i < peer.paths.size(); ++i) {
-    const auto out = static_cast<std::uint8_t>(i);
-    if (peer.paths.config(out).remote == old) {
-      peer.paths.on_address_changed(now, out, arrival.from);
-      state_.want_control(peer);
-    }
-  }
+  if (path.from_known && path.from == arrival.from) return;
+  if (path.from_known && packet_.header.number < path.expected_number()) return;
+  if (path.from_known) state_.counters.add(Counter::kAddressChanges);
+  if (learn_address(now, peer, path, arrival)) state_.want_control(peer);
 }
 
 Taken Dispatcher::handle_frames(Instant now, Peer& peer) {

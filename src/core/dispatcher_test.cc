@@ -217,6 +217,17 @@ TEST_F(Dispatch, heard__another_address_is_probed_and_counted) {
   EXPECT_EQ(status.value().config.remote, test::address_of(55));
 }
 
+TEST_F(Dispatch, heard__an_older_packet_left_before_the_move) {
+  const Datagram second = next_packet();
+  ASSERT_TRUE(link.inject(1, second.bytes).ok());
+  Arrival arrival;
+  arrival.from = test::address_of(55);
+  ASSERT_TRUE(link[1].handle_datagram(link.now, arrival, packet.bytes).ok());
+  EXPECT_EQ(link.count(1, Counter::kAddressChanges), 0U);
+  EXPECT_EQ(link[1].path_status(Link::kPeer, 0).value().config.remote,
+            test::address_of(Link::host(0)));
+}
+
 TEST_F(Dispatch, handle_datagram__ecn_marks_are_counted_for_the_sender) {
   Arrival arrival;
   arrival.from = test::address_of(Link::host(0));
