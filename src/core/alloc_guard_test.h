@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <new>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ZHINU_TEST_SANITIZED 1
@@ -41,6 +42,14 @@ inline void* counted_allocation(std::size_t bytes) {
   return memory;
 }
 
+inline void* counted_aligned_allocation(std::size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  const auto step = static_cast<std::size_t>(alignment);
+  void* const memory = std::aligned_alloc(step, (bytes + step) / step * step);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
 }  // namespace zhinu::core::test
 
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
@@ -49,8 +58,26 @@ inline void* counted_allocation(std::size_t bytes) {
 [[gnu::noinline]] void* operator new[](std::size_t bytes) {
   return zhinu::core::test::counted_allocation(bytes);
 }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return zhinu::core::test::counted_aligned_allocation(bytes, alignment);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return zhinu::core::test::counted_aligned_allocation(bytes, alignment);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 #endif
