@@ -50,7 +50,7 @@ class Assembler {
 
   // Sent-packet records that must be free for a packet of each kind: data cannot lock out its
   // own repeats, nor these grants and cancels.
-  static constexpr std::uint32_t kDataReserve = 8;
+  static constexpr std::uint32_t kDataReserve = kSentPacketsMin;
   static constexpr std::uint32_t kRepeatReserve = 6;
   static constexpr std::uint32_t kControlReserve = 3;
 

@@ -46,6 +46,12 @@ struct WindowOptions {
   Duration target_delay = microseconds(50);
 };
 
+// With fewer, what is kept for control and for repeats leaves none for data.
+inline constexpr std::uint32_t kSentPacketsMin = 8;
+
+// Every pool may be small, and most may be empty. What is too small for anything to happen is a
+// mistake of the owner, which the endpoint's constructor asserts: fewer than kSentPacketsMin
+// packets; no channel, segment map, announcement, path or train; a class without weight.
 struct EndpointOptions {
   PathOptions path;
   WindowOptions window;
@@ -54,7 +60,7 @@ struct EndpointOptions {
   // (The peers' reads and writes have a few records beside those that are posted here.)
   std::uint32_t sends_max = 8'192;          // posted sends and writes, answers to reads
   std::uint32_t receives_max = 8'192;       // posted receives and reads, incoming messages
-  std::uint32_t sent_packets_max = 16'384;  // unacknowledged packets
+  std::uint32_t sent_packets_max = 16'384;  // unacknowledged packets, at least kSentPacketsMin
   std::uint32_t channels_max = 1'024;       // (peer, class, communicator) with something queued
   std::uint32_t held_blocks_max = 4'096;    // blocks of 512 B for messages without a receive
   std::uint32_t segment_maps_max = 128;     // granted messages that arrive at the same time
@@ -84,8 +90,7 @@ struct EndpointOptions {
   // Packets that leave together on one path, in bytes: about 200 us of it at most.
   std::uint32_t train_bytes = 64 * 1024;
 
-  // Share of the classes under contention (deficit round robin; control is first). At least 1:
-  // a weight of 0 would never be served.
+  // Share of the classes under contention (deficit round robin; control is first).
   std::array<std::uint16_t, kTrafficClasses> class_weights{0, 64, 64, 16, 16};
 
   // An ACK waits for data to ride on, but not longer, and not for more than this.

@@ -31,6 +31,19 @@ std::uint32_t unexpected_max(const EndpointOptions& options) {
   return options.held_blocks_max + options.channels_max * options.announced_max;
 }
 
+// Without any of these nothing would ever be sent, or nothing large.
+void assert_possible(const EndpointOptions& options) {
+  for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
+  ZHINU_ASSERT(options.sent_packets_max >= kSentPacketsMin);
+  ZHINU_ASSERT(options.channels_max > 0);
+  ZHINU_ASSERT(options.announced_max > 0);
+  ZHINU_ASSERT(options.segment_maps_max > 0);
+  ZHINU_ASSERT(options.train_bytes > 0);
+  ZHINU_ASSERT(options.paths_max > 0);
+  ZHINU_ASSERT(options.paths_max <= PathTable::kPathsMax);
+  ZHINU_ASSERT(options.packet_bytes_max >= kPacketBytesMin);
+}
+
 }  // namespace
 
 State::State(const EndpointOptions& options_in, const Identity& identity_in, Entropy& entropy_in,
@@ -53,7 +66,7 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       receive_deadlines(receives.capacity()),
       words_per_map_(words_of(options)),
       refusals_reserve_(refusals_reserve(options)) {
-  for (std::size_t i = 1; i < kTrafficClasses; ++i) ZHINU_ASSERT(options.class_weights[i] > 0);
+  assert_possible(options);
   map_words_.resize(static_cast<std::size_t>(words_per_map_) * options.segment_maps_max);
   free_maps_.reserve(options.segment_maps_max);
   for (std::uint32_t i = options.segment_maps_max; i > 0; --i) free_maps_.push_back(i - 1);

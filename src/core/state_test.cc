@@ -51,6 +51,27 @@ std::uint32_t ended_receive(State& state, Errc status, std::uint64_t user) {
   return slot;
 }
 
+// Nothing would ever move: told at once, and not by a job that stands still.
+TEST(State, constructor__options_that_move_nothing) {
+  const auto made_with = [](void (*change)(EndpointOptions&)) {
+    EndpointOptions options;
+    change(options);
+    Modules modules(options);
+  };
+  made_with([](EndpointOptions& options) { options.sent_packets_max = kSentPacketsMin; });
+  using Options = EndpointOptions;
+  EXPECT_DEATH(made_with([](Options& options) { options.sent_packets_max = 7; }), "sent_packets");
+  EXPECT_DEATH(made_with([](Options& options) { options.channels_max = 0; }), "channels_max");
+  EXPECT_DEATH(made_with([](Options& options) { options.announced_max = 0; }), "announced_max");
+  EXPECT_DEATH(made_with([](Options& options) { options.segment_maps_max = 0; }), "segment_maps");
+  EXPECT_DEATH(made_with([](Options& options) { options.train_bytes = 0; }), "train_bytes");
+  EXPECT_DEATH(made_with([](Options& options) { options.paths_max = 0; }), "paths_max");
+  EXPECT_DEATH(made_with([](Options& options) { options.paths_max = 65; }), "kPathsMax");
+  EXPECT_DEATH(made_with([](Options& options) { options.packet_bytes_max = 1'279; }),
+               "kPacketBytesMin");
+  EXPECT_DEATH(made_with([](Options& options) { options.class_weights[4] = 0; }), "class_weights");
+}
+
 TEST(State, flow_id__names_peer_and_class) {
   const FlowId id = flow_id(PeerId{5}, TrafficClass::kWeights);
   EXPECT_EQ(id.value, 43U);
