@@ -157,10 +157,7 @@ Taken Transfers::on_segment(Instant now, FlowId id, std::uint64_t number, std::u
     slot = state_.incoming_index.find(State::incoming_key(id, number));
   }
   if (slot == kNoSlot) {
-    if (flow.incoming.look(number) == NumberWindow::Seen::kSeen) {
-      state_.counters.add(Counter::kLateSegments);
-      return Taken::kDuplicate;
-    }
+    if (flow.incoming.look(number) == NumberWindow::Seen::kSeen) return on_late_segment(id, number);
     state_.counters.add(Counter::kDropEarlySegment);
     return Taken::kNoRoom;
   }
@@ -171,8 +168,8 @@ Taken Transfers::on_segment(Instant now, FlowId id, std::uint64_t number, std::u
   ReceiveRecord& record = state_.receives[slot];
   ZHINU_ASSERT(record.state == ReceiveState::kIncoming);
   if (record.revoked) {
-    return end(now, slot, Errc::kRegionRefused, Errc::kRegionRefused) ? Taken::kYes
-                                                                      : Taken::kNoRoom;
+    if (!end(now, slot, Errc::kRegionRefused, Errc::kRegionRefused)) return Taken::kNoRoom;
+    return on_late_segment(id, number);
   }
   const Status status = record.map.check(offset, payload.size());
   if (!status.ok()) return status.error() == Errc::kFull ? Taken::kNoRoom : Taken::kBad;

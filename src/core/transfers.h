@@ -81,6 +81,7 @@ class Transfers {
   void remove_refusal(FlowId flow, std::uint64_t number);
   void remove_refusals_from(Peer& peer, std::uint32_t first);
   bool refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t number);
+  Taken on_late_segment(FlowId flow, std::uint64_t number);
   bool is_refused(const Peer& peer, const Refusal& refusal) const;
   bool prolongs_run(Peer& peer, const Refusal& refusal);
   void take_out(Peer& peer, std::uint32_t slot, std::uint64_t number);

@@ -60,6 +60,19 @@ bool Transfers::refuse_segments(FlowId flow, std::uint32_t slot, std::uint64_t n
   return refuse(flow, number, record.sender_token, Errc::kNotHeld);
 }
 
+// Of a message that is over. One that ended early and whose sender may not have heard of it must
+// not be acknowledged without that: the sender would take it as delivered.
+Taken Transfers::on_late_segment(FlowId flow, std::uint64_t number) {
+  state_.counters.add(Counter::kLateSegments);
+  for (std::uint32_t slot = state_.peer(peer_of(flow)).endings.head; slot != kNoSlot;
+       slot = state_.refusals[slot].next) {
+    const Refusal& ending = state_.refusals[slot];
+    if (ending.number != number || ending.traffic_class != class_of(flow)) continue;
+    return refuse(flow, number, ending.token, ending.code) ? Taken::kYes : Taken::kNoRoom;
+  }
+  return Taken::kDuplicate;
+}
+
 void Transfers::remove_refusals_from(Peer& peer, std::uint32_t first) {
   std::uint32_t previous = kNoSlot;
   for (std::uint32_t slot = peer.refusals.head; slot != kNoSlot;) {

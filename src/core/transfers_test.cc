@@ -459,6 +459,48 @@ TEST(Transfers, end__tells_the_sender_and_completes) {
   EXPECT_EQ(engine.state.refusals.used(), 0U);
 }
 
+// The ending was lost: the segments that come meanwhile are not acknowledged without it.
+TEST(Transfers, on_segment__of_one_that_ended_is_refused_until_the_sender_knows) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  const std::vector<std::byte> bytes(1'280);
+  const std::uint32_t slot = start(engine, peer, 0, 100'000);
+  engine.state.flow(flow_of(peer)).incoming.mark(0);
+  ASSERT_TRUE(engine.transfers.end(engine.now, slot, Errc::kCancelled, Errc::kPeerCancelled));
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(segment(engine, peer, 0, 1'280, bytes), Taken::kYes);
+  ASSERT_EQ(peer.refusal_count, 1U);
+  const Refusal& refusal = engine.state.refusals[peer.refusals.head];
+  EXPECT_EQ(refusal.number, 0U);
+  EXPECT_EQ(refusal.token, kToken);
+  EXPECT_EQ(refusal.code, Errc::kPeerCancelled);
+
+  Transmit out;
+  ASSERT_TRUE(engine.poll(out));  // the ending
+  ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));
+  EXPECT_EQ(segment(engine, peer, 0, 2'560, bytes), Taken::kDuplicate);
+  EXPECT_EQ(engine.count(Counter::kLateSegments), 3U);
+}
+
+TEST(Transfers, on_segment__revoked_without_room_to_tell_is_refused_later) {
+  EndpointOptions options = engine_options();
+  options.refusals_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  const std::vector<std::byte> bytes(1'280);
+  const std::uint32_t slot = start(engine, peer, 0, 100'000);
+  engine.state.flow(flow_of(peer)).incoming.mark(0);
+  std::vector<std::uint32_t> taken;
+  while (engine.state.refusals.available() > 0) taken.push_back(engine.state.refusals.acquire());
+  engine.transfers.revoke(engine.now, slot);
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kNoRoom);
+  for (const std::uint32_t refusal : taken) engine.state.refusals.release(refusal);
+  EXPECT_EQ(segment(engine, peer, 0, 0, bytes), Taken::kYes);
+  EXPECT_EQ(completions(engine).at(0).status, Errc::kRegionRefused);
+  ASSERT_EQ(peer.refusal_count, 1U);
+  EXPECT_EQ(engine.state.refusals[peer.refusals.head].code, Errc::kRegionRefused);
+}
+
 TEST(Transfers, end__no_room_to_tell_changes_nothing) {
   EndpointOptions options = engine_options();
   options.refusals_max = 1;
