@@ -65,7 +65,7 @@ class ScriptedMisbehaviour final : public Misbehaviour {
 class GuardedMemory {
  public:
   explicit GuardedMemory(std::size_t bytes)
-      : bytes_(bytes), memory_(std::make_unique<std::byte[]>(bytes)) {
+      : bytes_(bytes), memory_(std::make_unique_for_overwrite<std::byte[]>(bytes)) {
     close();
   }
   ~GuardedMemory() { open(bytes_); }
@@ -84,6 +84,9 @@ class GuardedMemory {
   std::unique_ptr<std::byte[]> memory_;
 };
 
+inline constexpr std::size_t kRegionBytes = 16 * 1024;
+inline constexpr std::uint32_t kReadPattern = 0x7ead;
+
 // Bytes that tell which message they belong to and where in it they lie.
 inline std::uint32_t pattern_word(std::uint32_t id, std::size_t word) {
   return id * 0x9e3779b1U + static_cast<std::uint32_t>(word) * 0x85ebca6bU;
@@ -93,6 +96,16 @@ inline void fill_pattern(MutableByteSpan to, std::uint32_t id) {
     const std::uint32_t word = pattern_word(id, at / 4);
     std::memcpy(to.data() + at, &word, std::min<std::size_t>(4, to.size() - at));
   }
+}
+// What can be read. Filled once: each input begins with it.
+inline void fill_read_pattern(MutableByteSpan to) {
+  static const auto kPattern = [] {
+    std::array<std::byte, kRegionBytes> bytes{};
+    fill_pattern(bytes, kReadPattern);
+    return bytes;
+  }();
+  ZHINU_ASSERT(to.size() == kPattern.size());
+  std::memcpy(to.data(), kPattern.data(), to.size());
 }
 // `offset` of the bytes in the message: a multiple of 4.
 inline bool has_pattern(ByteSpan bytes, std::uint32_t id, std::size_t offset = 0) {
@@ -131,8 +144,6 @@ struct Item {
 inline constexpr std::uint8_t kWorldPaths = 2;
 inline constexpr std::uint16_t kWorldCommunicators = 3;
 inline constexpr std::size_t kMessageBytesMax = 12'288;
-inline constexpr std::size_t kRegionBytes = 16 * 1024;
-inline constexpr std::uint32_t kReadPattern = 0x7ead;
 
 inline EndpointOptions tiny_options() {
   EndpointOptions options;
@@ -191,7 +202,10 @@ class World {
   }
 
   // Calls on `side`. What is refused is legal.
-  void post(std::uint32_t side_index, Item item);
+  void post(std::uint32_t side_index, const Item& item) {
+    post_only(side_index, item);
+    drain(side_index);
+  }
   void cancel(std::uint32_t side_index, std::uint32_t nth);
   void abort(std::uint32_t side_index, std::uint16_t communicator) {
     static_cast<void>(
@@ -275,6 +289,7 @@ class World {
     return communicators_[side_index][communicator];
   }
 
+  void post_only(std::uint32_t side_index, Item item);
   std::optional<std::uint32_t> take_memory(Side& side);
   Result<Operation> call(std::uint32_t side_index, Item& item, MutableByteSpan memory);
   void drain(std::uint32_t side_index);
@@ -346,7 +361,7 @@ inline std::optional<std::uint32_t> World::take_memory(Side& side) {
   return slot;
 }
 
-inline void World::post(std::uint32_t side_index, Item item) {
+inline void World::post_only(std::uint32_t side_index, Item item) {
   Side& side = sides_[side_index];
   const auto slot = take_memory(side);
   if (!slot.has_value()) return;
@@ -368,7 +383,6 @@ inline void World::post(std::uint32_t side_index, Item item) {
     side.memory[*slot]->close();
     side.free_memory.push_back(*slot);
   }
-  drain(side_index);
 }
 
 inline Result<Operation> World::call(std::uint32_t side_index, Item& item, MutableByteSpan memory) {
@@ -453,7 +467,7 @@ inline void World::toggle_region(std::uint32_t side_index, bool readable) {
     memory.close();
   } else {
     const MutableByteSpan bytes = memory.open(kRegionBytes);
-    if (readable) fill_pattern(bytes, kReadPattern);
+    if (readable) fill_read_pattern(bytes);
     const auto added =
         at(side_index).register_region(bytes, {.remote_read = readable, .remote_write = !readable});
     ZHINU_ASSERT(added.ok());
@@ -778,10 +792,11 @@ inline void World::expect_whole_pools() {
     Side& side = sides_[side_index];
     const std::size_t before = side.items.size();
     item.kind = OperationKind::kReceive;
-    for (std::uint32_t i = 0; i < options.receives_max; ++i) post(side_index, item);
+    for (std::uint32_t i = 0; i < options.receives_max; ++i) post_only(side_index, item);
     item.kind = OperationKind::kSend;
-    for (std::uint32_t i = 0; i < options.sends_max; ++i) post(side_index, item);
+    for (std::uint32_t i = 0; i < options.sends_max; ++i) post_only(side_index, item);
     ZHINU_ASSERT(side.items.size() == before + options.receives_max + options.sends_max);
+    drain(side_index);
   }
   heal(kCalmTime);
   ZHINU_ASSERT(!any_live());
