@@ -270,7 +270,7 @@ class World {
     bool writes_allowed = false;
     bool reads_allowed = false;
     std::array<bool, kWorldCommunicators> aborted{};
-    std::array<std::uint32_t, kTrafficClasses> last_ordered{};
+    std::array<std::array<std::uint32_t, kTrafficClasses>, kWorldCommunicators> last_ordered{};
     bool lost_session = false;  // something of the other side may never be notified
     std::uint64_t allocations = 0;
   };
@@ -678,7 +678,7 @@ inline void World::on_notification(std::uint32_t side_index, const Event& event)
   ZHINU_ASSERT(event.bytes == write->bytes);
   ZHINU_ASSERT(event.traffic_class == write->traffic_class);
   if (write->ordered) {
-    std::uint32_t& last = side.last_ordered[index_of(event.traffic_class)];
+    std::uint32_t& last = side.last_ordered[write->communicator][index_of(event.traffic_class)];
     ZHINU_ASSERT(last < write->id);
     last = write->id;
   }

@@ -77,7 +77,10 @@ Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std
   }
   const auto memory = state_.regions.find_for_write({frame.region_key}, frame.offset, frame.length);
   if (!memory.ok() && frame.length == 0) return refuse_whole(flow, number, memory.error());
-  if (!memory.ok()) return refuse_and_mark(now, flow, number, frame.token, memory.error());
+  if (!memory.ok()) {
+    if ((frame.flags & wire::kFlagOrdered) != 0) state_.flow(flow).give_up(number);
+    return refuse_and_mark(now, flow, number, frame.token, memory.error());
+  }
   const std::uint32_t slot = state_.acquire_receive(true);
   if (slot == kNoSlot) return not_held(flow, number);
   transfers_.forget_refusal(flow, number);
@@ -190,9 +193,7 @@ void Incoming::on_cancel(Instant now, FlowId id, std::uint32_t number, Errc code
     transfers_.drop(now, slot, told);
   }
   // What it was itself waiting for, its successors must wait for now.
-  if (fresh || parked) {
-    flow.void_end = std::max(flow.void_end, whole + 1);
-  }
+  if (fresh || parked) flow.give_up(whole);
   if (fresh) {
     transfers_.forget_refusal(id, whole);
     mark(now, id, whole);

@@ -180,6 +180,22 @@ TEST_F(OneSided, on_write__refused_region_or_full_pool) {
   EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 2), Taken::kNoRoom);
 }
 
+// What it was itself behind, those behind it must wait for.
+TEST_F(OneSided, on_write__a_refused_or_revoked_ordered_one_is_void) {
+  wire::Frame frame = frame_of(FrameKind::kWrite, 8'000, 5'000);
+  frame.flags = wire::kFlagNotify;
+  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 3), Taken::kYes);
+  EXPECT_EQ(flow().void_end, 0U);
+  frame.flags = wire::kFlagNotify | wire::kFlagOrdered;
+  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 5), Taken::kYes);
+  EXPECT_EQ(flow().void_end, 6U);
+  frame.offset = 0;
+  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 8), Taken::kYes);
+  EXPECT_EQ(flow().void_end, 6U);
+  transfers.revoke(now, state.incoming_index.find(State::incoming_key(flow_of(), 8)));
+  EXPECT_EQ(flow().void_end, 9U);
+}
+
 TEST_F(OneSided, on_read__posts_the_answer) {
   EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 256, 60, 13), 0),
             Taken::kYes);

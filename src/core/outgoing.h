@@ -152,7 +152,7 @@ class Outgoing {
   void add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
                    PacketBuilder& builder);
   void assign_number(Flow& flow, Channel& channel, SendRecord& record);
-  void assign_one_sided(Flow& flow, SendRecord& record);
+  void assign_one_sided(Channel& channel, SendRecord& record);
   void after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot);
   static bool goes_eager(const SendRecord& record, const Channel& channel,
                          std::uint32_t packet_room, std::uint32_t eager_max);

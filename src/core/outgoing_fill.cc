@@ -60,7 +60,7 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
   if (record.has_number) return;
   record.has_number = true;
   record.number = flow.next_number++;
-  if (record.kind != SendKind::kMessage) return assign_one_sided(flow, record);
+  if (record.kind != SendKind::kMessage) return assign_one_sided(channel, record);
   if (channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen) {
     const std::uint64_t distance = record.number - channel.last_number;
     record.order = static_cast<std::uint8_t>(std::min<std::uint64_t>(distance, 255));
@@ -307,12 +307,13 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   return Step::kEmpty;
 }
 
-[[gnu::noinline]] void Outgoing::assign_one_sided(Flow& flow, SendRecord& record) {
+[[gnu::noinline]] void Outgoing::assign_one_sided(Channel& channel, SendRecord& record) {
   if (record.ordered) {
-    record.behind =
-        flow.has_ordered ? static_cast<std::uint32_t>(record.number - flow.last_ordered) : 0;
-    flow.has_ordered = true;
-    flow.last_ordered = record.number;
+    record.behind = channel.has_ordered
+                        ? static_cast<std::uint32_t>(record.number - channel.last_ordered)
+                        : 0;
+    channel.has_ordered = true;
+    channel.last_ordered = record.number;
   }
   if (record.kind == SendKind::kReadRequest && record.read_slot != kNoSlot) {
     ReceiveRecord& receive = state_.receives[record.read_slot];

@@ -145,6 +145,26 @@ TEST(Outgoing, fill__write_and_read_request_frames) {
   EXPECT_TRUE(modules.state.receives[reader].read_number_known);
 }
 
+TEST(Outgoing, fill__a_write_is_behind_the_ordered_one_of_its_communicator) {
+  Modules modules;
+  modules.add_communicator(kOther);
+  WriteArgs args = write_args(modules, 50);
+  args.notify = true;
+  args.ordered = true;
+  modules.outgoing.post_write(args);
+  args.communicator = kOther;
+  modules.outgoing.post_write(args);
+  Filled packet = modules.fill();
+  ASSERT_EQ(numbers_of(packet), (Numbers{0, 1}));
+  EXPECT_EQ(packet.frames[0].digest, 0U);
+  EXPECT_EQ(packet.frames[1].digest, 0U);
+  args.communicator = kCommunicator;
+  modules.outgoing.post_write(args);
+  packet = modules.fill();
+  ASSERT_EQ(numbers_of(packet), (Numbers{2}));
+  EXPECT_EQ(packet.frames[0].digest, 2U);
+}
+
 TEST(Outgoing, fill__a_long_write_and_a_long_answer_are_announced) {
   Modules modules;
   const std::uint32_t write = modules.outgoing.post_write(write_args(modules, 5'000));

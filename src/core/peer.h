@@ -5,6 +5,7 @@
 // decision 2). Idle budgets: flow 1 KiB, path 256 bytes each direction.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -43,10 +44,12 @@ struct Flow {
     pace_resends = false;
     resend_waits = false;
     cached_receive = kNoSlot;
-    has_ordered = false;
     has_notified = false;
     small_streak = 0;
   }
+
+  // What the peer's `number` was itself behind is not known to those behind it.
+  void give_up(std::uint64_t number) { void_end = std::max(void_end, number + 1); }
 
   NumberWindow incoming;  // message numbers of the peer that were seen here
   NumberWindow outgoing;  // our message numbers that the peer took
@@ -64,8 +67,6 @@ struct Flow {
   ReceiveList incoming_messages;    // messages that arrive and want grants
   std::uint64_t cached_number = 0;  // last incoming granted message, found without a look-up
   std::uint32_t cached_receive = kNoSlot;
-  std::uint64_t last_ordered = 0;  // our newest write with an ordered notification
-  bool has_ordered = false;
   bool has_notified = false;
   std::uint64_t last_notified = 0;  // the peer's newest write whose ordered notification is out
   std::uint32_t small_streak = 0;   // packets of small messages in a row while bulk waits

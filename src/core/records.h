@@ -238,6 +238,7 @@ struct Channel : Lane {
   bool in_ring = false;
   bool closed = false;  // the receiver had no room: messages are announced, not sent eagerly
   bool has_last = false;
+  bool has_ordered = false;
   bool credit_dirty = false;     // credit_given grew: tell the peer
   bool probe_due = false;        // ask the peer for its credit and grants
   bool in_credit_queue = false;  // of the peer
@@ -247,6 +248,7 @@ struct Channel : Lane {
   std::uint32_t deficit_bytes = 0;  // left of its turn; 0 = no turn began
   std::uint32_t records = 0;        // sends that have not ended: they name this channel
   std::uint64_t last_number = 0;
+  std::uint64_t last_ordered = 0;       // its newest write with an ordered notification
   std::uint64_t messages_sent = 0;      // messages that consumed a receive of the peer
   std::uint64_t credit_received = 0;    // receives the peer says it posted for us, cumulative
   std::uint64_t credit_given = 0;       // receives posted here for the peer, cumulative

@@ -101,8 +101,13 @@ void State::release_unexpected(std::uint32_t slot) {
 bool State::channel_is_idle(const Channel& channel) {
   if (channel.records > 0 || channel.has_queued() || channel.in_ring) return false;
   if (channel.in_credit_queue) return false;
-  if (!channel.has_last) return true;
-  return flow(channel.flow).outgoing.look(channel.last_number) == NumberWindow::Seen::kSeen;
+  // What follows in the channel must say behind what it comes, until that was taken or is void.
+  const NumberWindow& numbers = flow(channel.flow).outgoing;
+  const auto open = [&numbers](bool any, std::uint64_t last) {
+    return any && numbers.look(last) != NumberWindow::Seen::kSeen;
+  };
+  return !open(channel.has_last, channel.last_number) &&
+         !open(channel.has_ordered, channel.last_ordered);
 }
 
 std::uint32_t State::evict_channel() {

@@ -230,6 +230,19 @@ TEST(State, channel_of__evicts_only_what_is_idle) {
   EXPECT_FALSE(state.channels[3].has_last);
 }
 
+TEST(State, channel_of__an_ordered_write_that_was_not_taken_keeps_its_channel) {
+  Modules modules;
+  State& state = modules.state;
+  use_all_channels(modules);
+  for (std::uint32_t slot = 0; slot < state.channels.capacity(); ++slot) {
+    state.channels[slot].has_ordered = true;
+    state.channels[slot].last_ordered = 3;
+  }
+  EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
+  modules.flow().outgoing.mark(3);
+  EXPECT_NE(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
+}
+
 TEST(State, channel_of__a_queued_send_keeps_its_channel) {
   Modules modules;
   State& state = modules.state;
@@ -510,7 +523,7 @@ TEST(Flow, restart__keeps_the_places_and_forgets_the_session) {
   flow.incoming.mark(0);
   flow.next_number = 5;
   flow.window.on_sent(1'000);
-  flow.has_ordered = true;
+  flow.has_notified = true;
   flow.cached_receive = 3;
   flow.in_ring = true;
   flow.restart(modules.state.options.window);
@@ -518,7 +531,7 @@ TEST(Flow, restart__keeps_the_places_and_forgets_the_session) {
   EXPECT_EQ(flow.incoming.floor(), 0U);
   EXPECT_EQ(flow.next_number, 0U);
   EXPECT_EQ(flow.window.in_flight(), 0U);
-  EXPECT_FALSE(flow.has_ordered);
+  EXPECT_FALSE(flow.has_notified);
   EXPECT_EQ(flow.cached_receive, kNoSlot);
   EXPECT_TRUE(flow.in_ring);
 }

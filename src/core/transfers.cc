@@ -254,6 +254,10 @@ bool Transfers::end(Instant now, std::uint32_t slot, Errc own_code, Errc peer_co
 
 void Transfers::drop(Instant now, std::uint32_t slot, Errc code) {
   ReceiveRecord& record = state_.receives[slot];
+  if (record.kind == ReceiveKind::kIncomingWrite && record.ordered) {
+    // What it was behind, its successors must wait for now.
+    state_.flow(flow_id(record.peer, record.traffic_class)).give_up(record.number);
+  }
   if (record.state == ReceiveState::kNotifying) {
     notifying_.remove(state_.receives, slot);
   } else {

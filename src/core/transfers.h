@@ -95,8 +95,7 @@ class Transfers {
   void finish(Instant now, std::uint32_t slot);
   void complete(Instant now, std::uint32_t slot);
   bool notified_before(const ReceiveRecord& record);
-  bool ordered_before(FlowId flow, std::uint64_t number) const;
-  bool is_ordered_write(const ReceiveRecord& record, FlowId flow) const;
+  bool ordered_before(const ReceiveRecord& write) const;
   bool emit_notification(std::uint32_t slot);
   void emit_notifications();
 

@@ -5,16 +5,14 @@
 
 namespace zhinu::core {
 
-bool Transfers::is_ordered_write(const ReceiveRecord& record, FlowId flow) const {
-  return record.kind == ReceiveKind::kIncomingWrite && record.ordered &&
-         flow_id(record.peer, record.traffic_class) == flow;
-}
-
-// True if an ordered write with a lower number is here and was not notified.
-bool Transfers::ordered_before(FlowId flow, std::uint64_t number) const {
+// True if an ordered write of the same communicator with a lower number is here and was not
+// notified.
+bool Transfers::ordered_before(const ReceiveRecord& write) const {
   const auto before = [&](std::uint32_t slot) {
     const ReceiveRecord& record = state_.receives[slot];
-    return is_ordered_write(record, flow) && record.number < number;
+    return record.kind == ReceiveKind::kIncomingWrite && record.ordered &&
+           record.peer == write.peer && record.traffic_class == write.traffic_class &&
+           record.communicator == write.communicator && record.number < write.number;
   };
   for (const ReceiveList* list : {&notifying_, &waiting_}) {
     for (std::uint32_t slot = list->head; slot != kNoSlot; slot = state_.receives[slot].list_next) {
@@ -24,20 +22,23 @@ bool Transfers::ordered_before(FlowId flow, std::uint64_t number) const {
   return std::any_of(active_.begin(), active_.end(), before);
 }
 
-// True once every ordered write before this one was notified, or never will be.
+// True once every ordered write of its communicator before this one was notified, or never
+// will be.
 bool Transfers::notified_before(const ReceiveRecord& record) {
-  if (record.behind == 0 || record.behind > record.number) return true;
-  const FlowId id = flow_id(record.peer, record.traffic_class);
-  const std::uint64_t before = record.number - record.behind;
-  const Flow& flow = state_.flow(id);
-  if (flow.has_notified && flow.last_notified == before) return true;
-  if (flow.incoming.look(before) != NumberWindow::Seen::kSeen) return false;
-  if (flow.incoming.floor() < before) {
-    // Even if it was given up or refused: what came before it is not all here.
-    waits_for_floor_ = true;
-    return false;
+  if (record.behind > 0 && record.behind <= record.number) {
+    const std::uint64_t before = record.number - record.behind;
+    const Flow& flow = state_.flow(flow_id(record.peer, record.traffic_class));
+    if (flow.has_notified && flow.last_notified == before) return true;
+    if (flow.incoming.look(before) != NumberWindow::Seen::kSeen) return false;
+    if (before < flow.void_end && flow.incoming.floor() < before) {
+      // It may have been given up or refused: what it was itself behind is not known.
+      waits_for_floor_ = true;
+      return false;
+    }
   }
-  return !ordered_before(id, record.number);
+  // Without a distance, too: a sender that gave up the channel knows only that what came before
+  // was taken.
+  return !ordered_before(record);
 }
 
 bool Transfers::emit_notification(std::uint32_t slot) {

@@ -15,9 +15,11 @@ using test::engine_options;
 FlowId flow_of(const Peer& peer) { return flow_id(peer.id, TrafficClass::kGradient); }
 
 // A whole small write with an ordered notification, `behind` numbers after the one before it.
-bool notify(Engine& engine, Peer& peer, std::uint64_t number, std::uint32_t behind) {
+bool notify(Engine& engine, Peer& peer, std::uint64_t number, std::uint32_t behind,
+            std::uint16_t communicator = 0) {
   ReceiveRecord write;
   write.open_transfer();
+  write.communicator = communicator;
   write.number = number;
   write.behind = behind;
   write.notify = true;
@@ -48,6 +50,52 @@ TEST(Transfers, notify_put__in_the_order_of_sending) {
   ASSERT_TRUE(notify(engine, peer, 0, 0));
   EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2}));
   EXPECT_EQ(engine.state.receives.used(), 0U);
+}
+
+TEST(Transfers, notify_put__other_communicators_do_not_wait) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(notify(engine, peer, 2, 2));
+  ASSERT_TRUE(notify(engine, peer, 1, 0, 5));
+  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{1});
+  ASSERT_TRUE(notify(engine, peer, 3, 2, 5));
+  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{3});
+  ASSERT_TRUE(notify(engine, peer, 0, 0));
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 2}));
+}
+
+// Its sender gave up the channel meanwhile, as all that it had sent was taken.
+TEST(Transfers, notify_put__without_a_distance_behind_those_that_are_here) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(notify(engine, peer, 1, 1));
+  ASSERT_TRUE(notify(engine, peer, 2, 0));
+  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{});
+  ASSERT_TRUE(notify(engine, peer, 0, 0));
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
+// The one before was given up, and nobody knows what it was itself behind.
+TEST(Transfers, notify_put__behind_a_void_number_all_below_must_be_seen) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  Flow& flow = engine.state.flow(flow_of(peer));
+  flow.give_up(1);
+  flow.incoming.mark(1);
+  ASSERT_TRUE(notify(engine, peer, 2, 1));
+  EXPECT_EQ(notified(engine), std::vector<std::uint32_t>{});
+  ASSERT_TRUE(notify(engine, peer, 0, 0));
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{0, 2}));
+}
+
+// Number 0 of another communicator is missing for long: no concern of those behind number 1.
+TEST(Transfers, notify_put__behind_one_that_was_notified_long_ago) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  ASSERT_TRUE(notify(engine, peer, 1, 0));
+  ASSERT_TRUE(notify(engine, peer, 2, 0, 5));
+  ASSERT_TRUE(notify(engine, peer, 3, 2));
+  EXPECT_EQ(notified(engine), (std::vector<std::uint32_t>{1, 2, 3}));
 }
 
 TEST(Transfers, notify_put__full_event_ring_loses_none) {

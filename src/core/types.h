@@ -110,8 +110,10 @@ struct WriteArgs {
   ByteSpan data;
   RegionKey region;
   std::uint64_t offset = 0;
-  bool notify = false;   // the target gets an event with `immediate` when all bytes lie there
-  bool ordered = false;  // ordered among the ordered notifications of this peer and class
+  bool notify = false;  // the target gets an event with `immediate` when all bytes lie there
+  // Its notification comes after those of the ordered writes posted before it to this peer, in
+  // this class, on this communicator.
+  bool ordered = false;
   std::uint32_t immediate = 0;
   Instant deadline = Instant::never();
   std::uint64_t user = 0;

@@ -180,11 +180,15 @@ std::optional<Streams::Wrong> Regions::keep_order(std::uint32_t access, std::uin
   const Access& args = scenario_.accesses[access];
   Order* order = nullptr;
   for (Order& known : orders_) {
-    if (known.from == args.from && known.to == node && known.traffic_class == args.traffic_class)
+    if (known.from == args.from && known.to == node && known.traffic_class == args.traffic_class &&
+        known.communicator == args.communicator)
       order = &known;
   }
   if (order == nullptr) {
-    orders_.push_back({.from = args.from, .to = node, .traffic_class = args.traffic_class});
+    orders_.push_back({.from = args.from,
+                       .to = node,
+                       .traffic_class = args.traffic_class,
+                       .communicator = args.communicator});
     order = &orders_.back();
   }
   if (accesses_[access].posted < order->last) {

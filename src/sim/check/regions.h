@@ -81,11 +81,12 @@ class Regions {
     bool notified = false;
     bool filled = false;  // it is the last that filled its slot
   };
-  // Ordered notifications from one node to another in one class.
+  // Ordered notifications from one node to another in one class, on one communicator.
   struct Order {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     TrafficClass traffic_class = TrafficClass::kControl;
+    std::uint32_t communicator = 0;
     std::uint32_t last = 0;  // AccessState::posted
   };
 

@@ -125,6 +125,20 @@ TEST_F(RegionsTest, on_notification__ordered_ones_in_the_order_of_posting) {
   EXPECT_EQ(notify(0)->invariant, Invariant::kNotificationRight);
 }
 
+// Communicators are served in turn: there is no order between two of them.
+TEST_F(RegionsTest, on_notification__ordered_ones_of_other_communicators_do_not_wait) {
+  scenario.accesses[1].communicator = 1;
+  post(0);
+  arrive(0);
+  complete(0);
+  post(1);
+  arrive(1);
+  EXPECT_FALSE(notify(1).has_value());
+  complete(1);
+  arrive(0);
+  EXPECT_FALSE(notify(0).has_value());
+}
+
 TEST_F(RegionsTest, final_check__a_write_that_was_never_notified) {
   post(0);
   arrive(0);
