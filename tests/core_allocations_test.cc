@@ -7,16 +7,17 @@
 namespace zhinu::sim::test {
 namespace {
 
+bool allocations_are_told() {
+  const std::uint64_t before = core::test::allocations;
+  std::vector<std::byte> bytes(1);
+  asm volatile("" : : "r"(bytes.data()) : "memory");  // else the allocation may be left out
+  return core::test::allocations > before;
+}
+
 class core_allocations : public testing::TestWithParam<SealMode> {
  protected:
   void SetUp() override {
-    std::uint64_t sum = 0;
-    {
-      const Counted counted(sum);
-      std::vector<std::byte> bytes(1);
-      asm volatile("" : : "r"(bytes.data()) : "memory");  // else the allocation may be left out
-    }
-    if (sum == 0) GTEST_SKIP() << "this build does not tell of allocations";
+    if (!allocations_are_told()) GTEST_SKIP() << "this build does not tell of allocations";
   }
 
   // One of each kind in both directions: small, empty, announced, one-sided, and a message
@@ -186,6 +187,21 @@ std::string name_of(const testing::TestParamInfo<SealMode>& seal) {
 INSTANTIATE_TEST_SUITE_P(seals, core_allocations,
                          testing::Values(SealMode::kNone, SealMode::kCrc32c, SealMode::kGmac),
                          name_of);
+
+// The arena is all that the constructor allocates beside the endpoint itself.
+TEST(core_footprint, arena__is_what_the_constructor_allocates) {
+  if (!allocations_are_told()) GTEST_SKIP() << "this build does not tell of allocations";
+  const core::Identity identity{
+      .rank = 0, .world = 1, .incarnation = 1, .seal = SealMode::kGmac, .job_key = {}};
+  SeededEntropy entropy;
+  for (const core::EndpointOptions& options : {core::EndpointOptions{}, small_options()}) {
+    const std::uint64_t before = core::test::allocated_bytes;
+    const Endpoint endpoint(options, identity, entropy);
+    const std::uint64_t allocated = core::test::allocated_bytes - before;
+    const Endpoint::Footprint print = endpoint.footprint();
+    EXPECT_EQ(print.endpoint + print.arena, allocated);
+  }
+}
 
 }  // namespace
 }  // namespace zhinu::sim::test

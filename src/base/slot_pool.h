@@ -6,6 +6,7 @@
 // reset by assignment of T{} in acquire(). Thread rule: one owner at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -79,6 +80,7 @@ class SlotPool {
   std::uint32_t capacity() const { return capacity_; }
   std::uint32_t used() const { return capacity_ - available_; }
   std::uint32_t available() const { return available_; }
+  std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
 
  private:
   std::unique_ptr<T[]> slots_;

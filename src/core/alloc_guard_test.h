@@ -19,7 +19,14 @@
 
 namespace zhinu::core::test {
 
-inline std::uint64_t allocations = 0;  // since the program started
+// Since the program started.
+inline std::uint64_t allocations = 0;
+inline std::uint64_t allocated_bytes = 0;
+
+inline void count_allocation(std::size_t bytes) {
+  ++allocations;
+  allocated_bytes += bytes;
+}
 
 }  // namespace zhinu::core::test
 
@@ -29,21 +36,22 @@ inline std::uint64_t allocations = 0;  // since the program started
 namespace zhinu::core::test {
 
 inline const int allocation_hooks = __sanitizer_install_malloc_and_free_hooks(
-    [](const volatile void*, std::size_t) { ++allocations; }, [](const volatile void*) {});
+    [](const volatile void*, std::size_t bytes) { count_allocation(bytes); },
+    [](const volatile void*) {});
 
 }  // namespace zhinu::core::test
 #else
 namespace zhinu::core::test {
 
 inline void* counted_allocation(std::size_t bytes) {
-  ++allocations;
+  count_allocation(bytes);
   void* const memory = std::malloc(bytes > 0 ? bytes : 1);
   if (memory == nullptr) std::abort();
   return memory;
 }
 
 inline void* counted_aligned_allocation(std::size_t bytes, std::align_val_t alignment) {
-  ++allocations;
+  count_allocation(bytes);
   const auto step = static_cast<std::size_t>(alignment);
   void* const memory = std::aligned_alloc(step, (bytes + step) / step * step);
   if (memory == nullptr) std::abort();

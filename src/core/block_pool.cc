@@ -7,7 +7,10 @@
 
 namespace zhinu::core {
 
-BlockPool::BlockPool(std::uint32_t blocks) { grow(blocks); }
+BlockPool::BlockPool(std::uint32_t blocks) {
+  chunks_.reserve((std::size_t{blocks} + kChunkBlocks - 1) / kChunkBlocks);
+  grow(blocks);
+}
 
 void BlockPool::grow(std::uint32_t blocks) {
   ZHINU_ASSERT(blocks < kNone - total_);
@@ -21,6 +24,11 @@ void BlockPool::grow(std::uint32_t blocks) {
     free_head_ = total_++;
   }
   free_count_ += blocks;
+}
+
+std::size_t BlockPool::memory_bytes() const {
+  return chunks_.size() * kChunkBlocks * kBlockBytes + chunks_.capacity() * sizeof(chunks_[0]) +
+         next_.capacity() * sizeof(std::uint32_t);
 }
 
 std::uint32_t BlockPool::blocks_for(std::size_t bytes) {

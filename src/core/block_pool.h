@@ -32,6 +32,7 @@ class BlockPool {
 
   std::uint32_t free_blocks() const { return free_count_; }
   std::uint32_t blocks() const { return total_; }
+  std::size_t memory_bytes() const;
 
  private:
   static constexpr std::uint32_t kChunkBlocks = 64;  // 32 KiB of memory at a time

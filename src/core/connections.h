@@ -44,6 +44,9 @@ class Connections {
   bool poll_transmit(Instant now, Transmit& out);
   Instant timeout(const Peer& peer) const;
   void handle_timeout(Instant now, Peer& peer);
+  std::size_t memory_bytes() const {
+    return by_connection_.memory_bytes() + by_rank_.memory_bytes();
+  }
 
  private:
   struct Answer {

@@ -35,6 +35,7 @@ class DeadlineWheel {
   // Removes and returns one entry whose deadline is not after `now`; kNone if there is none.
   static constexpr std::uint32_t kNone = 0xffffffffU;
   std::uint32_t pop_expired(Instant now) { return now < next_ ? kNone : pop_due(now); }
+  std::size_t memory_bytes() const { return entry_count_ * sizeof(Entry); }
 
  private:
   static constexpr std::uint16_t kExpiredList = kBuckets;

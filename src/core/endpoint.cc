@@ -257,13 +257,8 @@ Endpoint::Footprint Endpoint::footprint() const {
   print.path_in = sizeof(InPath);
   print.communicator =
       sizeof(Communicator) + 2 * sizeof(std::uint64_t) * (options.peers_max / 64 + 1);
-  print.arena = state.sends.capacity() * sizeof(SendRecord) +
-                state.receives.capacity() * sizeof(ReceiveRecord) +
-                state.sent_packets.capacity() * sizeof(SentPacket) +
-                state.channels.capacity() * sizeof(Channel) +
-                state.unexpected.capacity() * sizeof(Unexpected) +
-                static_cast<std::size_t>(state.held.blocks()) * BlockPool::kBlockBytes +
-                options.segment_maps_max * options.message_span_bytes / wire::kSegmentUnitBytes / 8;
+  print.arena = state.memory_bytes() + impl_->transfers.memory_bytes() +
+                impl_->incoming.memory_bytes() + impl_->connections.memory_bytes();
   return print;
 }
 

@@ -146,7 +146,9 @@ class Endpoint {
   };
   Result<PathStatus> path_status(PeerId peer, std::uint8_t path) const;
   // Bytes of idle state, for the budgets of design decision 10: the endpoint
-  // without its arena, one peer's flow, one path, one communicator.
+  // without its arena, one peer's flow, one path, one communicator. The arena is all
+  // else that the constructor allocates, sized by the options, and what
+  // communicators added to it.
   struct Footprint {
     std::size_t endpoint = 0;
     std::size_t flow = 0;

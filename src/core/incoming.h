@@ -61,6 +61,7 @@ class Incoming {
   void reserve_aborts(std::size_t communicators) { abort_requests_.reserve(communicators); }
   void ask_abort(const AbortRequest& request);
   std::vector<AbortRequest>& abort_requests() { return abort_requests_; }
+  std::size_t memory_bytes() const { return abort_requests_.capacity() * sizeof(AbortRequest); }
 
  private:
   static constexpr std::size_t kAbortRequestsMin = 16;

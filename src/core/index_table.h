@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -75,6 +76,7 @@ class IndexTable {
 
   std::uint32_t size() const { return size_; }
   std::uint32_t entries_max() const { return entries_max_; }
+  std::size_t memory_bytes() const { return (std::size_t{mask_} + 1) * sizeof(Cell); }
 
  private:
   struct Cell {

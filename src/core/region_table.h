@@ -26,6 +26,7 @@ class RegionTable {
                                          std::uint64_t length) const;
   Result<ByteSpan> find_for_read(RegionKey key, std::uint64_t offset, std::uint64_t length) const;
   std::uint32_t size() const { return count_; }
+  std::size_t memory_bytes() const { return slots_.capacity() * sizeof(Region); }
 
  private:
   struct Region {

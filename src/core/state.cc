@@ -259,4 +259,15 @@ void State::want_control(Peer& peer) {
   control_tail = peer.id;
 }
 
+std::size_t State::memory_bytes() const {
+  return sends.memory_bytes() + receives.memory_bytes() + sent_packets.memory_bytes() +
+         channels.memory_bytes() + unexpected.memory_bytes() + refusals.memory_bytes() +
+         held.memory_bytes() + channel_index.memory_bytes() + incoming_index.memory_bytes() +
+         regions.memory_bytes() + send_deadlines.memory_bytes() + receive_deadlines.memory_bytes() +
+         timers.memory_bytes() + peers.capacity() * sizeof(peers.front()) +
+         dirty_timers.capacity() * sizeof(std::uint32_t) +
+         map_words_.capacity() * sizeof(std::uint64_t) +
+         free_maps_.capacity() * sizeof(std::uint32_t) + events_.capacity() * sizeof(Event);
+}
+
 }  // namespace zhinu::core

@@ -152,6 +152,8 @@ class State {
   }
   // The peer has control frames to send now.
   void want_control(Peer& peer);
+  // Of all pools, tables and rings.
+  std::size_t memory_bytes() const;
 
   EndpointOptions options;
   Identity identity;

@@ -4,6 +4,7 @@
 // construction and in grow() only. Logarithmic set, constant-time look.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -47,6 +48,9 @@ class TimerHeap {
     }
   }
 
+  std::size_t memory_bytes() const {
+    return heap_.capacity() * sizeof(Node) + position_.capacity() * sizeof(std::uint32_t);
+  }
   Instant earliest() const { return heap_.empty() ? Instant::never() : heap_.front().at; }
   // Only when earliest() is not never(). Ties go to the lower owner: runs replay.
   std::uint32_t earliest_owner() const {

@@ -75,6 +75,7 @@ class Transfers {
   }
 
   Instant timeout() const { return stall_check_at_; }
+  std::size_t memory_bytes() const { return active_.capacity() * sizeof(std::uint32_t); }
   void handle_timeout(Instant now);
 
  private:
