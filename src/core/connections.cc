@@ -329,7 +329,7 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
   state_.touch_timer(peer);
 }
 
-bool Connections::poll_transmit(Instant now, Transmit& out) {
+bool Connections::next_handshake(Instant now, Transmit& out) {
   if (answer_count_ > 0) {
     const Answer& answer = answers_[answer_head_];
     answer_head_ = (answer_head_ + 1) % kAnswersMax;

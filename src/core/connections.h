@@ -41,7 +41,9 @@ class Connections {
   void adopt_session(Instant now, Peer& peer);
 
   // A handshake packet to send, if one is due.
-  bool poll_transmit(Instant now, Transmit& out);
+  bool poll_transmit(Instant now, Transmit& out) {
+    return (answer_count_ > 0 || hello_due_ > 0) && next_handshake(now, out);
+  }
   Instant timeout(const Peer& peer) const;
   void handle_timeout(Instant now, Peer& peer);
   std::size_t memory_bytes() const {
@@ -56,6 +58,7 @@ class Connections {
   // Answers to strangers that wait for poll_transmit; more are dropped, the stranger repeats.
   static constexpr std::uint32_t kAnswersMax = 32;
 
+  bool next_handshake(Instant now, Transmit& out);
   HandshakeContext context() const;
   std::uint64_t fresh_connection();
   void start_hello(Instant now, Peer& peer);

@@ -119,9 +119,12 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
     peer->ack_mask |= 1ULL << header.path;
     peer->ack_due_at = std::min(peer->ack_due_at, path->ack_deadline(state_.options.ack_delay,
                                                                      state_.options.ack_bytes_max));
-    if (peer->ack_due_at <= now) state_.want_control(*peer);
+    if (peer->ack_due_at <= now) {
+      state_.want_control(*peer);
+    } else if (peer->ack_due_at < state_.timers.of(peer->id.value)) {
+      state_.touch_timer(*peer);
+    }
   }
-  state_.touch_timer(*peer);
   return {};
 }
 
@@ -129,12 +132,15 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
 void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arrival) {
   peer.last_heard = now;
   peer.confirmed = true;
+  if (peer.silent_told) state_.touch_timer(peer);
   peer.silent_told = false;
   peer.owed_since = peer.eliciting > 0 ? now : Instant::never();
   if (path.from_known && path.from == arrival.from) return;
   if (path.from_known && packet_.header.number < path.expected_number()) return;
   if (path.from_known) state_.counters.add(Counter::kAddressChanges);
-  if (learn_address(now, peer, path, arrival)) state_.want_control(peer);
+  if (!learn_address(now, peer, path, arrival)) return;
+  state_.want_control(peer);
+  state_.touch_timer(peer);
 }
 
 Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
@@ -167,6 +173,7 @@ Taken Dispatcher::handle_message(Instant now, Peer& peer, wire::Frame& frame) {
 
 Taken Dispatcher::handle_frame(Instant now, Peer& peer, wire::Frame& frame) {
   using wire::FrameKind;
+  state_.touch_timer(peer);
   switch (frame.kind) {
     case FrameKind::kPadding: return Taken::kYes;
     case FrameKind::kAck: {

@@ -309,9 +309,8 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
 
 [[gnu::noinline]] void Outgoing::assign_one_sided(Channel& channel, SendRecord& record) {
   if (record.ordered) {
-    record.behind = channel.has_ordered
-                        ? static_cast<std::uint32_t>(record.number - channel.last_ordered)
-                        : 0;
+    record.behind =
+        channel.has_ordered ? static_cast<std::uint32_t>(record.number - channel.last_ordered) : 0;
     channel.has_ordered = true;
     channel.last_ordered = record.number;
   }

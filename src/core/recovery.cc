@@ -24,14 +24,18 @@ void Recovery::on_sent(Peer& peer, std::uint32_t sent_slot) {
   const SentPacket& sent = state_.sent_packets[sent_slot];
   PathFlight& flight = peer.flights[sent.path];
   flight.sent.push_back(state_.sent_packets, sent_slot);
+  // With others under way, this one only moves deadlines to later instants.
+  if (flight.eliciting == 0) state_.touch_timer(peer);
   ++flight.eliciting;
   flight.last_sent_at = sent.sent_at;
   ++peer.eliciting;
-  if (peer.owed_since == Instant::never()) peer.owed_since = sent.sent_at;
+  if (peer.owed_since == Instant::never()) {
+    peer.owed_since = sent.sent_at;
+    state_.touch_timer(peer);
+  }
   if (sent.traffic_class != TrafficClass::kControl) {
     peer.flow(sent.traffic_class).window.on_sent(sent.bytes);
   }
-  state_.touch_timer(peer);
 }
 
 void Recovery::on_skipped(Instant now, Peer& peer, std::uint8_t path, std::uint64_t number) {

@@ -267,7 +267,8 @@ std::size_t State::memory_bytes() const {
          timers.memory_bytes() + peers.capacity() * sizeof(peers.front()) +
          dirty_timers.capacity() * sizeof(std::uint32_t) +
          map_words_.capacity() * sizeof(std::uint64_t) +
-         free_maps_.capacity() * sizeof(std::uint32_t) + events_.capacity() * sizeof(Event);
+         free_maps_.capacity() * sizeof(std::uint32_t) + events_.capacity() * sizeof(Event) +
+         (std::size_t{done_mask_} + 1) * sizeof(std::uint32_t);
 }
 
 }  // namespace zhinu::core

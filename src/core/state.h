@@ -144,7 +144,8 @@ class State {
     return std::span(map_words_).subspan(slot * words_per_map_, words_per_map_);
   }
 
-  // Something of the peer changed that may move its timer.
+  // Something of the peer changed that may move its timer to an earlier instant. What only moves
+  // it to a later one, as packets do by the dozen, need not say so: it fires for nothing then.
   void touch_timer(Peer& peer) {
     if (peer.timer_dirty) return;
     peer.timer_dirty = true;

@@ -51,6 +51,10 @@ class TimerHeap {
   std::size_t memory_bytes() const {
     return heap_.capacity() * sizeof(Node) + position_.capacity() * sizeof(std::uint32_t);
   }
+  Instant of(std::uint32_t owner) const {
+    ZHINU_ASSERT(owner < position_.size());
+    return position_[owner] == kAbsent ? Instant::never() : heap_[position_[owner]].at;
+  }
   Instant earliest() const { return heap_.empty() ? Instant::never() : heap_.front().at; }
   // Only when earliest() is not never(). Ties go to the lower owner: runs replay.
   std::uint32_t earliest_owner() const {
