@@ -18,9 +18,10 @@ bool elicits_ack(const wire::Packet& packet) {
   return false;
 }
 
-// The frames that come by the dozen.
-bool is_whole_message(wire::FrameKind kind) {
-  return kind == wire::FrameKind::kMessage || kind == wire::FrameKind::kMessageDigest;
+// A message, whole or announced. An announcement whose token means none could not be answered.
+bool is_message(const wire::Frame& frame) {
+  return frame.kind == wire::FrameKind::kMessage || frame.kind == wire::FrameKind::kMessageDigest ||
+         (frame.kind == wire::FrameKind::kAnnounce && !is_run(frame.token));
 }
 
 bool names_a_flow(TrafficClass traffic_class) { return traffic_class != TrafficClass::kControl; }
@@ -147,10 +148,19 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   refused_.count = 0;
   refused_.at = now;
   Taken worst = Taken::kYes;
+  const TrafficClass traffic_class = packet_.header.traffic_class;
+  Flow* const flow = names_a_flow(traffic_class) ? &peer.flow(traffic_class) : nullptr;
+  const FlowId id = flow_id(peer.id, traffic_class);
   for (std::uint32_t i = 0; i < packet_.frame_count; ++i) {
     wire::Frame& frame = packet_.frames[i];
-    const Taken taken = is_whole_message(frame.kind) ? handle_message(now, peer, frame)
-                                                     : handle_frame(now, peer, frame);
+    Taken taken = Taken::kBad;
+    if (flow != nullptr && is_message(frame)) {
+      frame.number =
+          wire::expand_number(static_cast<std::uint32_t>(frame.number), flow->incoming.floor());
+      taken = incoming_.on_message(now, *flow, id, frame);
+    } else {
+      taken = handle_frame(now, peer, frame);
+    }
     if (taken == Taken::kBad) {
       state_.counters.add(Counter::kDropBadFrame);
       return taken;
@@ -161,17 +171,7 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   return worst;
 }
 
-// A message, whole or announced.
-Taken Dispatcher::handle_message(Instant now, Peer& peer, wire::Frame& frame) {
-  const TrafficClass traffic_class = packet_.header.traffic_class;
-  if (!names_a_flow(traffic_class)) return Taken::kBad;
-  Flow& flow = peer.flow(traffic_class);
-  frame.number =
-      wire::expand_number(static_cast<std::uint32_t>(frame.number), flow.incoming.floor());
-  return incoming_.on_message(now, flow, flow_id(peer.id, traffic_class), frame);
-}
-
-Taken Dispatcher::handle_frame(Instant now, Peer& peer, wire::Frame& frame) {
+Taken Dispatcher::handle_frame(Instant now, Peer& peer, const wire::Frame& frame) {
   using wire::FrameKind;
   state_.touch_timer(peer);
   switch (frame.kind) {
@@ -220,10 +220,7 @@ Taken Dispatcher::handle_frame(Instant now, Peer& peer, wire::Frame& frame) {
       return Taken::kYes;
     case FrameKind::kMessage:
     case FrameKind::kMessageDigest:
-    case FrameKind::kAnnounce:
-      // It could not be answered.
-      if (frame.kind == FrameKind::kAnnounce && is_run(frame.token)) return Taken::kBad;
-      return handle_message(now, peer, frame);
+    case FrameKind::kAnnounce: return Taken::kBad;  // of class control, or without a token
     case FrameKind::kSegment:
     case FrameKind::kPut:
     case FrameKind::kWrite:

@@ -31,8 +31,7 @@ class Dispatcher {
   Status handle_packet(Instant now, const Arrival& arrival, ByteSpan packet);
   Status verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& path);
   Taken handle_frames(Instant now, Peer& peer);
-  Taken handle_frame(Instant now, Peer& peer, wire::Frame& frame);
-  Taken handle_message(Instant now, Peer& peer, wire::Frame& frame);
+  Taken handle_frame(Instant now, Peer& peer, const wire::Frame& frame);
   Taken handle_one_sided(Instant now, Peer& peer, const wire::Frame& frame);
   Taken handle_refuse(Peer& peer, const wire::Frame& frame);
   void handle_abort(const wire::Frame& frame);

@@ -37,7 +37,6 @@ std::uint32_t Incoming::post_read(const ReadArgs& args) {
   record.kind = ReceiveKind::kRead;
   record.state = ReceiveState::kWaiting;
   record.traffic_class = args.traffic_class;
-  record.has_user = true;
   record.communicator = args.communicator.value;
   record.peer = args.peer;
   record.buffer = args.buffer.data();

@@ -125,7 +125,6 @@ inline std::uint32_t Incoming::post_receive(Instant now, Communicator& communica
   record.kind = ReceiveKind::kReceive;
   record.state = ReceiveState::kPosted;
   record.traffic_class = args.traffic_class;
-  record.has_user = true;
   record.communicator = args.communicator.value;
   record.peer = args.peer;
   record.tag = args.tag;

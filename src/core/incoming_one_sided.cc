@@ -11,6 +11,7 @@ namespace {
 void describe_write(ReceiveRecord& record, const wire::Frame& frame, Instant now) {
   record.open_transfer();
   record.kind = ReceiveKind::kIncomingWrite;
+  record.has_user = false;
   record.communicator = frame.communicator;
   record.notify = (frame.flags & wire::kFlagNotify) != 0;
   record.ordered = (frame.flags & wire::kFlagOrdered) != 0;

@@ -23,7 +23,6 @@ std::uint32_t Outgoing::enqueue(FlowId id, std::uint16_t communicator, std::uint
     state_.sends.release(slot);
     return kNoSlot;
   }
-  record.eager_bytes = one_sided_bytes(record);
   enqueue(state_.flow(id), id, state_.channels[channel], slot, record);
   return slot;
 }
@@ -34,13 +33,12 @@ std::uint32_t Outgoing::post_write(const WriteArgs& args) {
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kWrite;
-  record.has_user = true;
+  record.notify = args.notify;
+  record.ordered = args.notify && args.ordered;
   record.data = args.data.data();
   record.length = args.data.size();
   record.region_key = args.region.value;
   record.region_offset = args.offset;
-  record.notify = args.notify;
-  record.ordered = args.notify && args.ordered;
   record.immediate = args.immediate;
   record.user = args.user;
   return enqueue(flow_id(args.peer, args.traffic_class), args.communicator.value, slot);
@@ -52,6 +50,7 @@ std::uint32_t Outgoing::post_read_request(const ReadArgs& args, std::uint32_t re
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kReadRequest;
+  record.has_user = false;
   record.length = args.buffer.size();
   record.region_key = args.region.value;
   record.region_offset = args.offset;
@@ -65,6 +64,7 @@ bool Outgoing::post_read_answer(const ReadAnswer& answer) {
   SendRecord& record = state_.sends[slot];
   record.open_transfer();
   record.kind = SendKind::kReadAnswer;
+  record.has_user = false;
   record.data = answer.data.data();
   record.length = answer.data.size();
   record.region_key = answer.region_key;

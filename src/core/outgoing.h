@@ -7,10 +7,8 @@
 // Thread rule: the endpoint's.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "core/packet_builder.h"
 #include "core/state.h"
@@ -139,12 +137,12 @@ class Outgoing {
                       PacketBuilder& builder);
   bool waits_for_announcement(const SentPacket& lost) const;
   void fill_bulk(Flow& flow, PacketBuilder& builder);
-  static std::uint32_t one_sided_bytes(const SendRecord& record);
-  // Longer messages never go whole.
-  static std::uint32_t saturated(std::uint64_t bytes) {
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(bytes, std::numeric_limits<std::uint32_t>::max()));
+  // Bytes of its frame with payload when it goes whole.
+  static std::uint64_t eager_bytes(const SendRecord& record) {
+    return record.kind == SendKind::kMessage ? wire::kMessageFrameBytes + record.length
+                                             : one_sided_bytes(record);
   }
+  static std::uint64_t one_sided_bytes(const SendRecord& record);
   static wire::Frame message_frame(const SendRecord& record);
   static void describe(const SendRecord& record, wire::Frame& frame);
   static void add_eager(std::uint32_t slot, SendRecord& record, PacketBuilder& builder);
@@ -171,13 +169,11 @@ inline std::uint32_t Outgoing::post_send(Peer& peer, Communicator& communicator,
   if (slot == kNoSlot) return kNoSlot;
   SendRecord& record = state_.sends[slot];
   record.kind = SendKind::kMessage;
-  record.has_user = true;
   record.tag = args.tag;
   record.digest = args.digest;
   record.data = args.data.data();
   record.length = args.data.size();
   record.user = args.user;
-  record.eager_bytes = saturated(wire::kMessageFrameBytes + record.length);
   enqueue(peer.flow(args.traffic_class), id, *channel, slot, record);
   return slot;
 }

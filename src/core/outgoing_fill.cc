@@ -1,6 +1,5 @@
 // What a flow puts into the next packet.
 #include <algorithm>
-#include <limits>
 
 #include "core/outgoing.h"
 
@@ -72,7 +71,7 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
 
 [[gnu::always_inline]] inline void Outgoing::add_eager(std::uint32_t slot, SendRecord& record,
                                                        PacketBuilder& builder) {
-  wire::Frame& frame = builder.add_message(record.number, record.eager_bytes);
+  wire::Frame& frame = builder.add_message(record.number, eager_bytes(record));
   if (record.kind == SendKind::kMessage) {
     frame = message_frame(record);
   } else {
@@ -81,9 +80,9 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
   builder.chain(slot, record);
 }
 
-std::uint32_t Outgoing::one_sided_bytes(const SendRecord& record) {
+[[gnu::noinline]] std::uint64_t Outgoing::one_sided_bytes(const SendRecord& record) {
   const std::uint64_t overhead = wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
-  return saturated(record.kind == SendKind::kReadRequest ? overhead : overhead + record.length);
+  return record.kind == SendKind::kReadRequest ? overhead : overhead + record.length;
 }
 
 void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
@@ -152,7 +151,7 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
         --record.references;
         requeue_for_announce(slot);
       } else if (record.state == SendState::kEager) {
-        if (!builder.fits_message(record.eager_bytes) || !builder.fits_number(record.number)) {
+        if (!builder.fits_message(eager_bytes(record)) || !builder.fits_number(record.number)) {
           // A message that fits no packet of this path any more must be granted.
           if (!builder.empty() || !builder.fits_number(record.number)) return false;
           --record.references;
@@ -231,7 +230,7 @@ bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
   if (record.kind == SendKind::kReadRequest) return true;
   if (record.announce_queued || record.failure != Errc::kOk) return false;
   if (channel.closed && record.kind == SendKind::kMessage) return false;
-  return record.length <= eager_max && record.eager_bytes <= packet_room;
+  return record.length <= eager_max && eager_bytes(record) <= packet_room;
 }
 
 Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
@@ -276,7 +275,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
     if (number >= number_limit) return Step::kFlowBlocked;
     if (!builder.fits_number(number)) return Step::kPacketFull;
     if (goes_eager(record, channel, whole_packet, eager_max)) {
-      const std::uint32_t bytes = record.eager_bytes;
+      const auto bytes = static_cast<std::uint32_t>(eager_bytes(record));
       if (!builder.fits_message(bytes)) return Step::kPacketFull;
       if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
       channel.deficit_bytes -= bytes;

@@ -59,7 +59,6 @@ TEST(Outgoing, post_send__enters_channel_and_rings) {
   const SendRecord& record = modules.state.sends[slot];
   EXPECT_EQ(record.state, SendState::kQueued);
   EXPECT_EQ(record.references, 1U);
-  EXPECT_EQ(record.eager_bytes, 112U);
   EXPECT_FALSE(record.has_number);
   EXPECT_EQ(modules.channel().records, 1U);
   EXPECT_TRUE(modules.channel().in_ring);

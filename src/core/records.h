@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/slot_pool.h"
@@ -44,8 +45,9 @@ struct SendBase {
   SendState state = SendState::kFree;
   std::uint8_t order = 0;
   bool has_number : 1 = false;
-  bool has_user : 1 = false;  // a completion is owed to the user
-  bool polled : 1 = false;    // and was polled
+  // A completion is owed to the user. As most are: a bit that is set after a reset costs a stall.
+  bool has_user : 1 = true;
+  bool polled : 1 = false;  // and was polled
   bool has_deadline : 1 = false;
   bool has_transfer : 1 = false;     // the members of SendTransfer mean something
   bool announce_queued : 1 = false;  // refused as eager: must be announced
@@ -63,17 +65,18 @@ struct SendBase {
   FlowId flow;
   std::uint32_t tag = 0;
   std::uint32_t digest = 0;
-  std::uint32_t references = 0;   // queue, packets under way or lost that name this record
-  std::uint32_t eager_bytes = 0;  // of its frame with payload when it goes whole
+  std::uint32_t references = 0;  // queue, packets under way or lost that name this record
 };
 
-// What every post sets, and nothing else needs to clear.
+// What every post sets, and nothing else needs to clear. With the base up to `number` it is the
+// one cache line that a small message touches between its post and its completion.
 struct SendPayload {
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
   std::uint64_t number = 0;  // with has_number
   std::uint64_t user = 0;
 };
+static_assert(sizeof(SendBase) + offsetof(SendPayload, user) <= 64);
 
 // What announced and one-sided messages need beside it.
 struct SendTransfer {
@@ -124,7 +127,7 @@ struct ReceiveBase {
   ReceiveKind kind = ReceiveKind::kReceive;
   ReceiveState state = ReceiveState::kFree;
   TrafficClass traffic_class = TrafficClass::kGradient;
-  bool has_user : 1 = false;
+  bool has_user : 1 = true;  // as in a send
   bool has_deadline : 1 = false;
   bool has_transfer : 1 = false;  // the members of ReceiveTransfer mean something
   bool grant_dirty : 1 = false;   // in its peer's grant list

@@ -402,9 +402,11 @@ TEST(State, complete_all__without_a_user_there_is_no_completion) {
   State& state = modules.state;
   const std::uint32_t sent = state.acquire_send();
   state.sends[sent].state = SendState::kQueued;
+  state.sends[sent].has_user = false;
   state.complete_send(sent, Errc::kOk);
   const std::uint32_t received = state.acquire_receive();
   state.receives[received].state = ReceiveState::kIncoming;
+  state.receives[received].has_user = false;
   state.complete_receive(received, Errc::kOk, 1);
   EXPECT_TRUE(modules.completions().empty());
   modules.expect_idle();

@@ -72,6 +72,7 @@ bool Transfers::notify_put(FlowId flow, const ReceiveRecord& write) {
   record = write;
   record.generation = generation;
   record.kind = ReceiveKind::kIncomingWrite;
+  record.has_user = false;
   record.state = ReceiveState::kNotifying;
   record.peer = peer_of(flow);
   record.traffic_class = class_of(flow);
