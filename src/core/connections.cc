@@ -210,6 +210,7 @@ void Connections::renew_paths(Peer& peer) {
   PathTable renewed(state_.options.path, state_.options.initial_rtt, state_.options.train_bytes,
                     state_.options.paths_max, load_le<std::uint64_t>(seed.data()));
   for (std::uint32_t path = 0; path < peer.paths.size(); ++path) {
+    ZHINU_ASSERT(peer.flights[path].sent.empty());
     const auto added = renewed.add(peer.paths.config(static_cast<std::uint8_t>(path)));
     ZHINU_ASSERT(added.ok());
   }

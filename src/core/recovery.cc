@@ -39,7 +39,9 @@ void Recovery::on_sent(Peer& peer, std::uint32_t sent_slot) {
 }
 
 void Recovery::on_skipped(Instant now, Peer& peer, std::uint8_t path, std::uint64_t number) {
-  if (state_.sent_packets.available() < kTrapReserve) return;
+  // What a closed session still says is not acknowledged, and the next one counts anew: there
+  // the number is a packet like others.
+  if (peer.state != PeerState::kUp || state_.sent_packets.available() < kTrapReserve) return;
   const std::uint32_t slot = state_.sent_packets.acquire();
   SentPacket& sent = state_.sent_packets[slot];
   sent.number = number;

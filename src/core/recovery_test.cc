@@ -131,6 +131,22 @@ TEST(Recovery, on_ack__of_an_unknown_path_is_a_violation) {
   EXPECT_TRUE(engine.ack(peer, 0, {{0, 0}}));
 }
 
+// The session after it would take the ACK of its own packet for a lie.
+TEST(Recovery, on_skipped__no_trap_in_what_a_closed_session_says) {
+  EndpointOptions options = engine_options();
+  options.path.skip_packets_min = 1;
+  options.path.skip_packets_max = 1;
+  Engine engine(options);
+  Peer& peer = engine.add_peer();
+  send_packets(engine, peer, 2);
+  EXPECT_EQ(in_flight(engine, peer), (Numbers{0, 1, 2}));
+  engine.connections.close_peer(engine.now, peer, Errc::kPeerClosed);
+  EXPECT_EQ(engine.drain(), 3U);
+  EXPECT_GT(peer.paths.largest_sent(0), 5U);  // some were left out
+  EXPECT_TRUE(peer.flights[0].sent.empty());
+  EXPECT_EQ(engine.state.sent_packets.used(), 0U);
+}
+
 TEST(Recovery, on_ack__skipped_number_is_a_violation) {
   EndpointOptions options = engine_options();
   options.path.skip_packets_min = 2;
