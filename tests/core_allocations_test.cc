@@ -203,5 +203,25 @@ TEST(core_footprint, arena__is_what_the_constructor_allocates) {
   }
 }
 
+// A peer costs what its paths cost, not what it might have.
+TEST(core_footprint, add_peer__allocates_for_the_paths_it_has) {
+  if (!allocations_are_told()) GTEST_SKIP() << "this build does not tell of allocations";
+  const core::Identity identity{
+      .rank = 0, .world = 1, .incarnation = 1, .seal = SealMode::kGmac, .job_key = {}};
+  SeededEntropy entropy;
+  Endpoint endpoint({}, identity, entropy);
+  const std::vector<core::PathConfig> paths(9);
+  const auto allocated_for = [&](std::uint32_t rank, std::size_t count) {
+    const std::uint64_t before = core::test::allocated_bytes;
+    EXPECT_TRUE(endpoint.add_peer({}, {.rank = rank, .paths = std::span(paths).first(count)}).ok());
+    return core::test::allocated_bytes - before;
+  };
+  allocated_for(1, 1);  // the timers grow by more than one at a time
+  allocated_for(2, 1);
+  const std::uint64_t least = allocated_for(3, 1);
+  EXPECT_LE(least, 8'192U);
+  EXPECT_EQ(allocated_for(4, 9) - least, 8 * endpoint.footprint().path_out);
+}
+
 }  // namespace
 }  // namespace zhinu::sim::test

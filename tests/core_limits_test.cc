@@ -86,6 +86,27 @@ TEST(core_limits, channels__those_with_credit_only_make_room) {
   }
 }
 
+// The peer sends on more paths than there is room to remember: those beyond are dead to it,
+// and all goes over the others.
+TEST(core_limits, in_paths__the_first_ones_carry_all) {
+  PairOptions options;
+  options.paths = 4;
+  options.endpoints[1].in_paths_max = 1;
+  Pair pair(options);
+  ASSERT_TRUE(pair.connect());
+  for (std::uint32_t i = 0; i < 20; ++i) expect_exchange(pair, content(100'000, i), i % 2, i);
+  std::uint32_t usable = 0;
+  for (std::uint8_t path = 0; path < 4; ++path) {
+    const auto status = pair.endpoint(0).path_status(pair.peer(0), path);
+    if (status.value().state == core::PathState::kGood) ++usable;
+  }
+  EXPECT_EQ(usable, 2U);
+  EXPECT_GT(count_of(pair, 1, Counter::kDropNoRoom), 0U);
+  EXPECT_EQ(count_of(pair, 0, Counter::kDropNoRoom), 0U);
+  EXPECT_EQ(pair.count(0, EventKind::kPeerDown), 0U);
+  EXPECT_EQ(pair.count(1, EventKind::kPeerDown), 0U);
+}
+
 // Numbers run on for longer than the window of numbers and the replay window.
 TEST(core_limits, many_messages__pass_every_window) {
   PairOptions options;

@@ -265,7 +265,7 @@ void Assembler::add_acks(Instant now, Peer& peer, PacketBuilder& builder, bool i
   std::uint64_t acked = 0;
   for (std::uint64_t mask = paths; mask != 0; mask &= mask - 1) {
     const auto index = static_cast<std::uint32_t>(std::countr_zero(mask));
-    InPath& path = peer.in_paths[index];
+    InPath& path = *peer.in_paths[index];
     wire::Packet& packet = builder.packet();
     const std::uint32_t first = packet.ack_range_count;
     const std::uint32_t room =

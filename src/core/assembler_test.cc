@@ -20,7 +20,7 @@ using Kinds = std::vector<FrameKind>;
 // The path owes an ACK that is due `delay` from now.
 void owe_ack(Engine& engine, Peer& peer, std::uint8_t path, std::uint64_t number,
              Duration delay = {}) {
-  peer.in_paths[path].on_packet(engine.now, number, 100, true, false);
+  engine.in_path(peer, path).on_packet(engine.now, number, 100, true, false);
   peer.ack_mask |= 1ULL << path;
   peer.ack_due_at = engine.now + delay;
   if (delay == Duration{}) engine.state.want_control(peer);

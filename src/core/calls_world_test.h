@@ -166,6 +166,7 @@ inline EndpointOptions tiny_options() {
   options.regions_max = 3;
   options.peers_max = 2;
   options.paths_max = 3;
+  options.in_paths_max = 2;
   options.eager_bytes_max = 600;
   options.eager_budget_bytes = 1'500;
   options.communicator_reserve_bytes = 512;

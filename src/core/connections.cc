@@ -68,8 +68,9 @@ Result<PeerId> Connections::add_peer(Instant now, const PeerConfig& config) {
   auto peer = std::make_unique<Peer>(state_.options, load_le<std::uint64_t>(seed.data()));
   peer->id = id;
   peer->rank = config.rank;
+  peer->reserve_paths(config.paths.size());
   for (const PathConfig& path : config.paths) {
-    const auto added = peer->paths.add(path);
+    const auto added = peer->add_path(path);
     if (!added.ok()) return added.error();
   }
   state_.peers.push_back(std::move(peer));
@@ -209,6 +210,7 @@ void Connections::renew_paths(Peer& peer) {
   state_.entropy.fill(seed);
   PathTable renewed(state_.options.path, state_.options.initial_rtt, state_.options.train_bytes,
                     state_.options.paths_max, load_le<std::uint64_t>(seed.data()));
+  renewed.reserve(peer.paths.size());
   for (std::uint32_t path = 0; path < peer.paths.size(); ++path) {
     ZHINU_ASSERT(peer.flights[path].sent.empty());
     const auto added = renewed.add(peer.paths.config(static_cast<std::uint8_t>(path)));
@@ -241,7 +243,7 @@ void Connections::install(Instant now, Peer& peer, Established session) {
   peer.session = std::move(session);
   peer.initiator.reset();
   peer.in_path_count = peer.session.path_count;
-  peer.in_paths = std::make_unique<InPath[]>(peer.in_path_count);
+  state_.in_paths.release(peer.in_paths);
   peer.ack_mask = 0;
   peer.state = PeerState::kUp;
   peer.session_at = now;

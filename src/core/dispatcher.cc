@@ -72,16 +72,21 @@ Status Dispatcher::verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& pa
     return Errc::kUnknownConnection;
   }
   if (header.path >= peer->in_path_count) return Errc::kBadPath;
-  path = &peer->in_paths[header.path];
+  path = peer->in_paths[header.path];
+  const bool is_first = path == nullptr;
+  if (is_first) path = &unheard_;
   header.number =
       wire::expand_number(static_cast<std::uint32_t>(header.number), path->expected_number());
   if (const Status fresh = path->check(header.number); !fresh.ok()) return fresh;
   if (!peer->session.sealer.open(now, packet, header.path, header.number, header.key_phase)) {
     return Errc::kBadTag;
   }
-  if (peer->state == PeerState::kUp) return {};
-  connections_.close_again(now, *peer);
-  return Errc::kUnknownConnection;
+  if (peer->state != PeerState::kUp) {
+    connections_.close_again(now, *peer);
+    return Errc::kUnknownConnection;
+  }
+  if (is_first) path = state_.in_paths.acquire(peer->in_paths, header.path);
+  return path != nullptr ? Errc::kOk : Errc::kFull;
 }
 
 Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan packet) {

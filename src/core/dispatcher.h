@@ -47,6 +47,7 @@ class Dispatcher {
   Connections& connections_;
   wire::Packet packet_;
   RefusedNumbers refused_;  // of the packet at hand
+  InPath unheard_;          // stands for a path of which no packet was genuine yet
 };
 
 }  // namespace zhinu::core

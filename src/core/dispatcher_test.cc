@@ -145,6 +145,25 @@ TEST_F(Dispatch, handle_datagram__path_beyond_those_of_the_peer) {
   EXPECT_TRUE(link.inject(1, sealed(header_after(0, paths - 1), probe)).ok());
 }
 
+// Only a tag that fits makes a path.
+TEST_F(Dispatch, handle_datagram__first_packets_of_more_paths_than_there_is_room_for) {
+  EndpointOptions options = engine_options();
+  options.in_paths_max = 1;
+  link = Link(options);
+  link.connect();
+  packet = next_packet();  // of the path that was heard with the session
+  wire::Frame probe;
+  probe.kind = wire::FrameKind::kPathProbe;
+  std::vector<std::byte> forged = sealed(header_after(0, 1), probe);
+  forged.back() ^= std::byte{1};
+  expect_dropped(forged, Errc::kBadTag);
+  EXPECT_TRUE(link.inject(1, sealed(header_after(0, 2), probe)).ok());
+  expect_dropped(sealed(header_after(0, 1), probe), Errc::kFull);
+  expect_dropped(sealed(header_after(0, 2), probe), Errc::kReplayed);
+  EXPECT_TRUE(link.inject(1, sealed(header_after(1, 2), probe)).ok());
+  EXPECT_TRUE(link.inject(1, packet.bytes).ok());
+}
+
 TEST_F(Dispatch, handle_datagram__rubbish_is_no_packet) {
   std::vector<std::byte> bytes(200, std::byte{0xff});
   const std::uint64_t all = drops();

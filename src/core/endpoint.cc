@@ -22,7 +22,7 @@ Result<PeerId> Endpoint::add_peer(Instant now, const PeerConfig& config) {
 Result<std::uint8_t> Endpoint::add_path(Instant, PeerId peer, const PathConfig& config) {
   if (!impl_->state.has_peer(peer)) return Errc::kUnknownPeer;
   if (config.packet_bytes_max < kPacketBytesMin) return Errc::kInvalidArgument;
-  return impl_->state.peer(peer).paths.add(config);
+  return impl_->state.peer(peer).add_path(config);
 }
 
 Status Endpoint::close_peer(Instant now, PeerId peer) {
@@ -254,7 +254,7 @@ Endpoint::Footprint Endpoint::footprint() const {
   print.endpoint = sizeof(Impl);
   print.flow = sizeof(Flow);
   print.path_out = PathTable::bytes_per_path() + sizeof(PathFlight);
-  print.path_in = sizeof(InPath);
+  print.path_in = InPathPool::bytes_per_path();
   print.communicator =
       sizeof(Communicator) + 2 * sizeof(std::uint64_t) * (options.peers_max / 64 + 1);
   print.arena = state.memory_bytes() + impl_->transfers.memory_bytes() +

@@ -46,6 +46,7 @@ inline EndpointOptions engine_options() {
   options.regions_max = 16;
   options.peers_max = 64;
   options.paths_max = 8;
+  options.in_paths_max = 64;
   options.path.skip_packets_min = 1'000'000;
   options.path.skip_packets_max = 1'000'000;
   return options;
@@ -78,16 +79,19 @@ class Engine {
     peer->id = id;
     peer->rank = 100 + id.value;
     for (std::uint32_t path = 0; path < paths; ++path) {
-      EXPECT_TRUE(peer->paths.add(path_to(9, static_cast<std::uint8_t>(path))).ok());
+      EXPECT_TRUE(peer->add_path(path_to(9, static_cast<std::uint8_t>(path))).ok());
     }
     peer->state = PeerState::kUp;
     peer->session.packet_bytes_max = packet_bytes_max;
     peer->session.eager_bytes_max = state.options.eager_bytes_max;
     peer->in_path_count = state.options.paths_max;
-    peer->in_paths = std::make_unique<InPath[]>(peer->in_path_count);
     state.peers.push_back(std::move(peer));
     state.timers.grow(static_cast<std::uint32_t>(state.peers.size()));
     return state.peer(id);
+  }
+  InPath& in_path(Peer& peer, std::uint8_t index) {
+    InPath* const path = peer.in_paths[index];
+    return path != nullptr ? *path : *state.in_paths.acquire(peer.in_paths, index);
   }
   Communicator& add_communicator(CommunicatorId id) {
     auto& page = state.communicator_pages[id.value >> 8];

@@ -68,7 +68,8 @@ struct EndpointOptions {
   std::uint32_t events_max = 1'024;
   std::uint32_t regions_max = 1'024;
   std::uint32_t peers_max = 1'024;
-  std::uint32_t paths_max = 64;  // per peer and direction
+  std::uint32_t paths_max = 64;        // per peer and direction
+  std::uint32_t in_paths_max = 7'168;  // that peers send on, beside one of each peer
 
   // Small messages go without asking.
   std::uint32_t eager_bytes_max = 8'192;

@@ -32,7 +32,6 @@ PathTable::PathTable(const PathOptions& options, Duration initial_rtt, std::uint
       train_bytes_(train_bytes),
       paths_max_(paths_max),
       seed_(seed),
-      paths_(std::make_unique<Path[]>(paths_max)),
       best_rtt_(initial_rtt) {
   static_assert(sizeof(Path) <= 256, "budget of design decision 10");
   ZHINU_ASSERT(paths_max <= kPathsMax);
@@ -47,8 +46,11 @@ PathTable& PathTable::operator=(PathTable&&) noexcept = default;
 
 std::size_t PathTable::bytes_per_path() { return sizeof(Path); }
 
+void PathTable::reserve(std::size_t paths) { paths_.reserve(paths); }
+
 Result<std::uint8_t> PathTable::add(const PathConfig& config) {
   if (count_ == paths_max_) return Errc::kFull;
+  paths_.emplace_back();
   const auto path = static_cast<std::uint8_t>(count_++);
   Path& entry = at(path);
   entry.config = config;

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/check.h"
 #include "base/result.h"
@@ -40,7 +40,7 @@ class PathTable {
  public:
   static constexpr std::uint32_t kPathsMax = 64;
 
-  // `paths_max` bounds add(), itself at most kPathsMax; all memory is allocated here.
+  // `paths_max` bounds add(), itself at most kPathsMax.
   PathTable(const PathOptions& options, Duration initial_rtt, std::uint32_t train_bytes,
             std::uint32_t paths_max, std::uint64_t seed);
   ~PathTable();
@@ -48,8 +48,9 @@ class PathTable {
   PathTable& operator=(PathTable&&) noexcept;
 
   // kFull. New paths are good at once: the handshake has proved one, others prove
-  // themselves by use (suspicion needs no history).
+  // themselves by use (suspicion needs no history). Allocates, unless reserve() did.
   Result<std::uint8_t> add(const PathConfig& config);
+  void reserve(std::size_t paths);
   std::uint32_t size() const { return count_; }
   const PathConfig& config(std::uint8_t path) const;
   PathState state(std::uint8_t path) const;
@@ -179,7 +180,7 @@ class PathTable {
   std::uint32_t train_bytes_;
   std::uint32_t paths_max_;
   std::uint64_t seed_;
-  std::unique_ptr<Path[]> paths_;
+  std::vector<Path> paths_;
   std::uint32_t count_ = 0;
 
   // The state machines' answers, kept by settle().

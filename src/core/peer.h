@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/handshake.h"
-#include "core/in_path.h"
+#include "core/in_path_pool.h"
 #include "core/number_set.h"
 #include "core/number_window.h"
 #include "core/path_table.h"
@@ -96,7 +96,6 @@ enum class PeerState : std::uint8_t { kConnecting, kUp, kClosed };
 struct Peer {
   Peer(const EndpointOptions& options, std::uint64_t seed)
       : paths(options.path, options.initial_rtt, options.train_bytes, options.paths_max, seed),
-        flights(std::make_unique<PathFlight[]>(options.paths_max)),
         flows{Flow(options.window), Flow(options.window), Flow(options.window),
               Flow(options.window)} {}
 
@@ -105,13 +104,23 @@ struct Peer {
     return flows[index_of(traffic_class) - 1];
   }
 
+  void reserve_paths(std::size_t count) {
+    paths.reserve(count);
+    flights.reserve(count);
+  }
+  Result<std::uint8_t> add_path(const PathConfig& config) {
+    const auto added = paths.add(config);
+    if (added.ok()) flights.emplace_back();
+    return added;
+  }
+
   PeerId id;
   std::uint32_t rank = 0;
   PeerState state = PeerState::kConnecting;
   PathTable paths;
-  std::unique_ptr<PathFlight[]> flights;  // one per out path
-  std::unique_ptr<InPath[]> in_paths;     // made when the handshake ends
-  std::uint32_t in_path_count = 0;
+  std::vector<PathFlight> flights;        // one per out path
+  InPaths in_paths{};                     // made by the first packet of each
+  std::uint32_t in_path_count = 0;        // their indices are below
   std::uint64_t ack_mask = 0;             // in paths that owe an ACK
   Instant ack_due_at = Instant::never();  // earliest of their deadlines
   std::array<Flow, kTrafficClasses - 1> flows;

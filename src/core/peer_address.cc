@@ -1,5 +1,6 @@
 #include "core/peer_address.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace zhinu::core {
@@ -13,10 +14,9 @@ bool leads_to(const Peer& peer, const Address& address) {
 }
 
 bool heard_from(const Peer& peer, const Address& address) {
-  for (std::uint32_t i = 0; i < peer.in_path_count; ++i) {
-    if (peer.in_paths[i].from_known && peer.in_paths[i].from == address) return true;
-  }
-  return false;
+  return std::any_of(peer.in_paths.begin(), peer.in_paths.end(), [&address](const InPath* path) {
+    return path != nullptr && path->from_known && path->from == address;
+  });
 }
 
 // The address that our NIC sends to and that nothing came from, if there is exactly one.

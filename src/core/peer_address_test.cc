@@ -18,17 +18,16 @@ class PeerAddress : public testing::Test {
  protected:
   PeerAddress() {
     for (const auto& [host, nic] : {std::pair{9, 0}, {10, 1}, {9, 2}, {10, 2}}) {
-      EXPECT_TRUE(
-          peer.paths
-              .add(test::path_to(static_cast<std::uint8_t>(host), static_cast<std::uint8_t>(nic)))
-              .ok());
+      EXPECT_TRUE(peer.add_path(test::path_to(static_cast<std::uint8_t>(host),
+                                              static_cast<std::uint8_t>(nic)))
+                      .ok());
     }
   }
   bool learn(std::uint8_t in_path, std::uint8_t host, std::uint8_t nic) {
     Arrival arrival;
     arrival.from = address_of(host);
     arrival.nic = nic;
-    return learn_address(engine.now, peer, peer.in_paths[in_path], arrival);
+    return learn_address(engine.now, peer, engine.in_path(peer, in_path), arrival);
   }
   void expect_remotes(std::initializer_list<std::uint8_t> hosts) {
     std::uint8_t path = 0;

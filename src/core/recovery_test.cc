@@ -248,7 +248,7 @@ TEST(Recovery, flush_path__moves_ten_thousand_packets_at_once) {
   ASSERT_EQ(peer.eliciting, kPackets + 1);
   ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));  // the announcement came, the rest is lost
 
-  ASSERT_TRUE(peer.paths.add(test::path_to(9, 1)).ok());
+  ASSERT_TRUE(peer.add_path(test::path_to(9, 1)).ok());
   engine.kill(peer, 0);
   const std::uint64_t window = flow.window.bytes();
   const std::uint32_t share = peer.paths.share_per_mille(0);
@@ -279,7 +279,7 @@ TEST(Recovery, flush_path__contents_are_paced_over_an_rtt) {
   ASSERT_EQ(engine.drain(), 1U);
   engine.grant_all(slot);
   ASSERT_EQ(engine.drain(), 64U);
-  ASSERT_TRUE(peer.paths.add(test::path_to(9, 1)).ok());
+  ASSERT_TRUE(peer.add_path(test::path_to(9, 1)).ok());
   engine.kill(peer, 0);
   engine.recovery.flush_path(engine.now, peer, 0);
   EXPECT_TRUE(flow.pace_resends);

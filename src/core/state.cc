@@ -61,6 +61,7 @@ State::State(const EndpointOptions& options_in, const Identity& identity_in, Ent
       held(options.held_blocks_max),
       channel_index(channels.capacity()),
       incoming_index(unexpected.capacity() + receives.capacity()),
+      in_paths(options.peers_max, options.in_paths_max),
       regions(options.regions_max),
       send_deadlines(sends.capacity()),
       receive_deadlines(receives.capacity()),
@@ -263,8 +264,9 @@ std::size_t State::memory_bytes() const {
   return sends.memory_bytes() + receives.memory_bytes() + sent_packets.memory_bytes() +
          channels.memory_bytes() + unexpected.memory_bytes() + refusals.memory_bytes() +
          held.memory_bytes() + channel_index.memory_bytes() + incoming_index.memory_bytes() +
-         regions.memory_bytes() + send_deadlines.memory_bytes() + receive_deadlines.memory_bytes() +
-         timers.memory_bytes() + peers.capacity() * sizeof(peers.front()) +
+         in_paths.memory_bytes() + regions.memory_bytes() + send_deadlines.memory_bytes() +
+         receive_deadlines.memory_bytes() + timers.memory_bytes() +
+         peers.capacity() * sizeof(peers.front()) +
          dirty_timers.capacity() * sizeof(std::uint32_t) +
          map_words_.capacity() * sizeof(std::uint64_t) +
          free_maps_.capacity() * sizeof(std::uint32_t) + events_.capacity() * sizeof(Event) +

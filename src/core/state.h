@@ -15,6 +15,7 @@
 #include "core/counters.h"
 #include "core/deadline_wheel.h"
 #include "core/endpoint.h"
+#include "core/in_path_pool.h"
 #include "core/index_table.h"
 #include "core/options.h"
 #include "core/peer.h"
@@ -171,6 +172,7 @@ class State {
   BlockPool held;
   IndexTable channel_index;
   IndexTable incoming_index;
+  InPathPool in_paths;
   RegionTable regions;
   DeadlineWheel send_deadlines;
   DeadlineWheel receive_deadlines;

@@ -423,7 +423,7 @@ TEST(Transfers, refuse__is_forgotten_only_with_an_ack_of_its_path) {
   Engine engine;
   Peer& peer = engine.add_peer();
   for (std::uint8_t path = 0; path < 2; ++path) {
-    peer.in_paths[path].on_packet(engine.now, 0, 100, true, false);
+    engine.in_path(peer, path).on_packet(engine.now, 0, 100, true, false);
     engine.state.arriving_path = path;
     ASSERT_TRUE(engine.transfers.refuse(flow_of(peer), path, kNoSlot, Errc::kNotHeld));
   }
