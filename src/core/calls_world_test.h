@@ -248,12 +248,16 @@ class World {
   static constexpr std::uint32_t kSlots = 40;
   static constexpr std::uint32_t kDeliveriesMax = 2'000;
   static constexpr std::size_t kTransmitsMax = 1'000;
+  // What is under way for longer is lost. An RTT is how long two packets were, and a path that
+  // does not answer is given up after two or three: all of it fits the time to heal.
+  static constexpr Duration kLifetime = milliseconds(100);
   static constexpr Duration kHealTime = milliseconds(1'300);
   static constexpr Duration kCalmTime = milliseconds(300);  // when nothing had gone wrong before
 
   struct Flight {
     std::uint32_t from = 0;  // side
     std::uint8_t path = 0;
+    Instant sent_at;
     std::size_t bytes = 0;
     std::array<std::byte, 1'536> data;
   };
@@ -502,7 +506,7 @@ inline void World::deliver(std::uint32_t index, bool ecn_marked) {
   std::unique_ptr<Flight> flight = std::move(*chosen);
   order_.erase(chosen);
   const std::uint32_t to = 1 - flight->from;
-  if (!down_[flight->path]) {
+  if (!down_[flight->path] && now_ <= flight->sent_at + kLifetime) {
     const Arrival arrival{.from = address_of_path(flight->from, flight->path),
                           .nic = flight->path,
                           .ecn_marked = ecn_marked};
@@ -582,6 +586,7 @@ inline void World::drain_transmits(std::uint32_t side_index) {
       spare_.pop_back();
     }
     flight->from = side_index;
+    flight->sent_at = now_;
     flight->path = transmit.packet != nullptr ? transmit.route.path : transmit.route.nic;
     const auto encoded = side.endpoint->encode(transmit, flight->data, 256);
     ZHINU_ASSERT(encoded.ok());

@@ -191,7 +191,11 @@ void PathTable::on_ack(Instant now, std::uint8_t path, std::uint32_t acked_bytes
   Path& entry = at(path);
   ZHINU_ASSERT(acked_bytes <= entry.in_flight_bytes);
   entry.in_flight_bytes -= acked_bytes;
-  if (newest_sent_at) entry.rtt.add(now, now - *newest_sent_at, ack_delay);
+  // On its way back a path carries probes alone: what else is acknowledged left before it was
+  // left, and went to another address if that changed.
+  if (newest_sent_at && entry.health.usable()) {
+    entry.rtt.add(now, now - *newest_sent_at, ack_delay);
+  }
   entry.marks.add(now, packets, marked, rtt_or_initial(entry));
   if (packets == 0) return;  // an old ACK once more is no sign of life
 

@@ -553,6 +553,29 @@ TEST(PathTableHealth, on_address_changed__beside_others) {
   EXPECT_TRUE(net.run_until(0, PathState::kGood, milliseconds(10))) << "no hold-down";
 }
 
+TEST(PathTableHealth, on_address_changed__late_acks_of_the_old_address_are_no_samples) {
+  PathTable table({}, milliseconds(1), 64 * 1024, 2, 1);
+  for (const std::uint8_t nic : {std::uint8_t{0}, std::uint8_t{1}}) {
+    PathConfig config;
+    config.nic = nic;
+    config.group = nic;
+    ASSERT_TRUE(table.add(config).ok());
+  }
+  const Instant sent_at{1'000'000};
+  table.on_sent(sent_at, 0, kPacket);
+  Address remote;
+  remote.bytes[0] = std::byte{42};
+  table.on_address_changed(sent_at + milliseconds(1), 0, remote);
+  const Instant now = sent_at + seconds(1);
+  table.on_ack(now, 0, kPacket, 1, sent_at, Duration{}, 0);
+  EXPECT_EQ(table.in_flight_bytes(0), 0U);
+  EXPECT_EQ(table.smoothed_rtt(0), Duration{});
+  const auto probe = table.poll_probe(now);
+  ASSERT_TRUE(probe.has_value());
+  ASSERT_TRUE(table.on_probe_response(now + microseconds(20), 0, probe->challenge));
+  EXPECT_EQ(table.smoothed_rtt(0), microseconds(20));
+}
+
 TEST(PathTableHealth, on_address_changed__the_only_path) {
   Net net({0});
   net.load(milliseconds(1));
