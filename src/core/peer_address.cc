@@ -19,16 +19,17 @@ bool heard_from(const Peer& peer, const Address& address) {
   });
 }
 
-// The address that our NIC sends to and that nothing came from, if there is exactly one.
-std::optional<Address> silent_address(const Peer& peer, std::uint8_t nic) {
-  std::optional<Address> silent;
+// The address that our NIC sends to, if there is exactly one; with `silent`, of those that
+// nothing came from.
+std::optional<Address> only_remote(const Peer& peer, std::uint8_t nic, bool silent) {
+  std::optional<Address> remote;
   for (std::uint32_t i = 0; i < peer.paths.size(); ++i) {
     const PathConfig& config = peer.paths.config(static_cast<std::uint8_t>(i));
-    if (config.nic != nic || heard_from(peer, config.remote)) continue;
-    if (silent.has_value() && !(*silent == config.remote)) return std::nullopt;
-    silent = config.remote;
+    if (config.nic != nic || (silent && heard_from(peer, config.remote))) continue;
+    if (remote.has_value() && !(*remote == config.remote)) return std::nullopt;
+    remote = config.remote;
   }
-  return silent;
+  return remote;
 }
 
 bool move_paths(Instant now, Peer& peer, const Address& from, const Address& to) {
@@ -39,6 +40,7 @@ bool move_paths(Instant now, Peer& peer, const Address& from, const Address& to)
     peer.paths.on_address_changed(now, path, to);
     moved = true;
   }
+  if (moved) peer.former_address = from;
   return moved;
 }
 
@@ -51,9 +53,12 @@ bool learn_address(Instant now, Peer& peer, InPath& path, const Arrival& arrival
   path.from = arrival.from;
   if (known && move_paths(now, peer, old, arrival.from)) return true;
   if (leads_to(peer, arrival.from)) return false;
-  // It moved before it was heard. Its old address is the one that this NIC sends to in vain.
-  const auto silent = silent_address(peer, arrival.nic);
-  return silent.has_value() && move_paths(now, peer, *silent, arrival.from);
+  // A packet of another path that left before the move and came after it.
+  if (peer.former_address == arrival.from) return false;
+  // Its NIC moved before this path was used. The old address is the one that ours sends to.
+  auto remote = only_remote(peer, arrival.nic, true);
+  if (!remote.has_value()) remote = only_remote(peer, arrival.nic, false);
+  return remote.has_value() && move_paths(now, peer, *remote, arrival.from);
 }
 
 }  // namespace zhinu::core

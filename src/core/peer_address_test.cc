@@ -70,9 +70,21 @@ TEST_F(PeerAddress, learn_address__a_nic_that_sends_to_both_tells_once_the_other
   expect_remotes({77, 10, 77, 10});
 }
 
-TEST_F(PeerAddress, learn_address__nothing_to_move_when_all_were_heard) {
+TEST_F(PeerAddress, learn_address__it_moved_before_this_path_was_used) {
   EXPECT_FALSE(learn(0, 9, 0));
-  EXPECT_FALSE(learn(1, 77, 0));
+  EXPECT_TRUE(learn(1, 77, 0));
+  expect_remotes({77, 10, 77, 10});
+  // What left before the move came later.
+  EXPECT_FALSE(learn(2, 9, 0));
+  expect_remotes({77, 10, 77, 10});
+  EXPECT_FALSE(learn(2, 77, 0));
+  EXPECT_FALSE(learn(0, 77, 0));
+}
+
+TEST_F(PeerAddress, learn_address__a_nic_that_sends_to_both_cannot_tell_when_both_were_heard) {
+  EXPECT_FALSE(learn(0, 9, 2));
+  EXPECT_FALSE(learn(1, 10, 2));
+  EXPECT_FALSE(learn(2, 77, 2));
   expect_remotes({9, 10, 9, 10});
 }
 
