@@ -103,32 +103,21 @@ bool Outgoing::sendable(const Flow& flow) const {
   return flow.window.room() > 0;
 }
 
-void Outgoing::drop_parked(SendRecord& record) {
-  while (record.parked_head != kNoSlot) {
-    const std::uint32_t sent_slot = record.parked_head;
-    record.parked_head = state_.sent_packets[sent_slot].next;
-    state_.sent_packets.release(sent_slot);
-    ZHINU_ASSERT(record.references > 0);
-    --record.references;
-  }
+// What was sent found no buffer, some of it at least, and goes once more from the start: the
+// peer drops what it has. To remember which segments were refused, a packet record for each
+// would wait with the message, and without records nothing moves.
+void Outgoing::begin_anew(SendRecord& record) {
+  record.refused = false;
+  record.sent = 0;
+  record.acked = 0;
+  ++record.round;
 }
 
-// Segments that found no buffer wait with their message.
-void Outgoing::park(SendRecord& record, std::uint32_t sent_slot) {
-  state_.sent_packets[sent_slot].next = record.parked_head;
-  record.parked_head = sent_slot;
-}
-
-// The peer has a buffer, or the message is complete there.
-void Outgoing::unpark(SendRecord& record) {
-  if (record.parked_head == kNoSlot) return;
-  Flow& flow = state_.flow(record.flow);
-  while (record.parked_head != kNoSlot) {
-    const std::uint32_t sent_slot = record.parked_head;
-    record.parked_head = state_.sent_packets[sent_slot].next;
-    flow.lost.push_back(state_.sent_packets, sent_slot);
-  }
-  activate(record.flow);
+void Outgoing::push_bulk(std::uint32_t slot) {
+  SendRecord& record = state_.sends[slot];
+  if (record.sent >= record.granted || record.in_bulk) return;
+  record.in_bulk = true;
+  state_.flow(record.flow).bulk.push_back(state_.sends, slot);
 }
 
 void Outgoing::release_announced(SendRecord& record) {
@@ -148,7 +137,6 @@ void Outgoing::leave_transfer(std::uint32_t slot, SendRecord& record) {
     record.in_bulk = false;
     state_.flow(record.flow).bulk.remove(state_.sends, slot);
   }
-  drop_parked(record);
   release_announced(record);
 }
 
@@ -237,11 +225,8 @@ void Outgoing::on_grant(FlowId flow, std::uint32_t token, std::uint32_t number,
   state_.channels[record.channel].closed = false;
   release_announced(record);
   if (offset > record.granted) record.granted = offset;
-  unpark(record);
-  if (record.sent < record.granted && !record.in_bulk) {
-    record.in_bulk = true;
-    state_.flow(flow).bulk.push_back(state_.sends, token);
-  }
+  if (record.refused) begin_anew(record);
+  push_bulk(token);
   activate(flow);
 }
 
@@ -274,7 +259,7 @@ void Outgoing::announce_again(Peer& peer) {
     SendRecord& record = state_.sends[slot];
     if (record.state != SendState::kAnnounced || !record.counts_announced) continue;
     if (!record.announce_acked || peer_of(record.flow) != peer.id) continue;
-    if (record.parked_head == kNoSlot) continue;
+    if (!record.refused) continue;
     if (!state_.channels[record.channel].probe_due) continue;
     sent_slot = state_.sent_packets.acquire();
     if (sent_slot == kNoSlot) return;

@@ -101,9 +101,8 @@ class Outgoing {
   void push_channel(Flow& flow, std::uint32_t channel);
   void requeue_for_announce(std::uint32_t slot);
   void queue_cancel(std::uint32_t slot);
-  void drop_parked(SendRecord& record);
-  void park(SendRecord& record, std::uint32_t sent_slot);
-  void unpark(SendRecord& record);
+  void begin_anew(SendRecord& record);
+  void push_bulk(std::uint32_t slot);
   void announce_again(Peer& peer);
   void release_announced(SendRecord& record);
   void complete(std::uint32_t slot, Errc code) { complete(slot, state_.sends[slot], code); }
@@ -135,7 +134,6 @@ class Outgoing {
   Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
   Step fill_from_lane(Instant now, Flow& flow, Channel& channel, Lane& lane,
                       PacketBuilder& builder);
-  bool waits_for_announcement(const SentPacket& lost) const;
   void fill_bulk(Flow& flow, PacketBuilder& builder);
   // Bytes of its frame with payload when it goes whole.
   static std::uint64_t eager_bytes(const SendRecord& record) {
@@ -151,7 +149,7 @@ class Outgoing {
                    PacketBuilder& builder);
   void assign_number(Flow& flow, Channel& channel, SendRecord& record);
   void assign_one_sided(Channel& channel, SendRecord& record);
-  void after_announce(Instant now, Flow& flow, Channel& channel, std::uint32_t slot);
+  void after_announce(Instant now, Channel& channel, std::uint32_t slot);
   static bool goes_eager(const SendRecord& record, const Channel& channel,
                          std::uint32_t packet_room, std::uint32_t eager_max);
 

@@ -9,6 +9,7 @@ void Outgoing::requeue_for_announce(std::uint32_t slot) {
   auto& queue = state_.channels[record.channel].lane(record.kind).queue;
   record.state = SendState::kQueued;
   record.announce_queued = true;
+  if (record.has_transfer && record.sent > 0) begin_anew(record);
   ++record.references;  // the queue's
   std::uint32_t before = kNoSlot;
   for (std::uint32_t at = queue.head; at != kNoSlot; at = state_.sends[at].next) {
@@ -113,7 +114,6 @@ void Outgoing::fail_answer(std::uint32_t slot, Errc code) {
   record.data = nullptr;
   if (record.state == SendState::kAnnounced) {
     drop_unsent(slot, state_.flow(record.flow));
-    drop_parked(record);
     record.granted = 0;
   } else {
     record.length = 0;
@@ -133,32 +133,35 @@ void Outgoing::drop_unsent(std::uint32_t slot, Flow& flow) {
 bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uint32_t sent_slot,
                                 const RefusedNumbers& refused) {
   SendRecord& record = state_.sends[item.slot];
-  if (record.state == SendState::kAnnounced &&
-      refused.find(class_of(record.flow), record.number, true) == Errc::kNotHeld) {
+  const bool counts = record.state == SendState::kAnnounced && item.generation == record.round;
+  const bool held =
+      !counts || refused.find(class_of(record.flow), record.number, true) == Errc::kOk;
+  if (!held && record.grant_came) {
+    // Refused before the buffer came, or taken after it, by a refusal that was not known to be
+    // old: a segment too many is dropped over there.
     sent.items[0] = item;
     sent.item_count = 1;
-    if (record.grant_came) {
-      // Refused before the buffer came, or taken after it, by a refusal that was not known to be
-      // old: a segment too many is dropped over there.
-      state_.flow(record.flow).lost.push_back(state_.sent_packets, sent_slot);
-      activate(record.flow);
-    } else {
-      // No buffer for it yet: the packet record waits with the message for a grant.
-      park(record, sent_slot);
-    }
+    state_.flow(record.flow).lost.push_back(state_.sent_packets, sent_slot);
+    activate(record.flow);
     return true;
   }
   ZHINU_ASSERT(record.references > 0);
   --record.references;
   // A failed answer may have no length any more; it ends with its announcement.
-  if (record.state != SendState::kAnnounced || record.failure != Errc::kOk) {
+  if (!counts || record.failure != Errc::kOk) {
     state_.try_release_send(item.slot);
-    return false;
+  } else if (!held) {
+    record.refused = true;
+  } else if (record.refused) {
+    // There is a buffer by now, or the message is complete over there.
+    begin_anew(record);
+    push_bulk(item.slot);
+    activate(record.flow);
+  } else {
+    record.acked += item.length;
+    ZHINU_ASSERT(record.acked <= record.length);
+    if (record.acked == record.length) complete(item.slot, Errc::kOk);
   }
-  record.acked += item.length;
-  ZHINU_ASSERT(record.acked <= record.length);
-  unpark(record);
-  if (record.acked == record.length) complete(item.slot, Errc::kOk);
   return false;
 }
 

@@ -226,7 +226,7 @@ TEST(Outgoing, on_acked__late_announcement_of_an_ended_message) {
   modules.expect_idle();
 }
 
-TEST(Outgoing, on_acked__segments_without_a_buffer_wait_for_the_grant) {
+TEST(Outgoing, on_acked__segments_without_a_buffer_go_once_more_with_the_grant) {
   Modules modules;
   modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
   const std::uint32_t slot = modules.send(5'000);
@@ -236,15 +236,15 @@ TEST(Outgoing, on_acked__segments_without_a_buffer_wait_for_the_grant) {
   modules.ack(first, refusal_of(0, Errc::kNotHeld, true));
   modules.ack(second, refusal_of(0, Errc::kNotHeld, true));
   EXPECT_TRUE(modules.fill().frames.empty());
-  EXPECT_EQ(modules.state.sent_packets.used(), 2U);
+  EXPECT_EQ(modules.state.sent_packets.used(), 0U);  // others may need them
   modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
   std::vector<std::uint64_t> offsets;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     const Filled packet = modules.fill();
     offsets.push_back(packet.frames.at(0).offset);
     modules.ack(packet);
   }
-  EXPECT_EQ(offsets, (std::vector<std::uint64_t>{1'024, 0, 2'048}));
+  EXPECT_EQ(offsets, (std::vector<std::uint64_t>{0, 3'968}));
   const auto done = modules.completions();
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].bytes, 5'000U);
@@ -267,7 +267,45 @@ TEST(Outgoing, on_acked__a_refusal_older_than_the_grant_sends_again) {
   modules.expect_idle();
 }
 
-TEST(Outgoing, on_acked__a_refused_segment_keeps_only_itself_of_its_packet) {
+// The peer got a buffer after it had refused the first segment, and before its grant is here.
+TEST(Outgoing, on_acked__a_segment_that_is_taken_after_one_was_refused) {
+  Modules modules;
+  modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
+  const std::uint32_t slot = modules.send(2'048);
+  modules.ack(modules.fill(36 + 24));
+  const Filled first = modules.fill(36 + 12 + 1'024);
+  const Filled second = modules.fill();
+  modules.ack(first, refusal_of(0, Errc::kNotHeld, true));
+  EXPECT_TRUE(modules.state.sends[slot].refused);
+  modules.ack(second);
+  const Filled again = modules.fill();
+  EXPECT_EQ(again.frames.at(0).offset, 0U);
+  EXPECT_EQ(again.frames.at(0).length, 2'048U);
+  modules.ack(again);
+  EXPECT_EQ(modules.completions().size(), 1U);
+  modules.expect_idle();
+}
+
+// It was under way when the message began anew: the segment that replaced it counts.
+TEST(Outgoing, on_acked__a_segment_of_an_earlier_round_counts_for_nothing) {
+  Modules modules;
+  modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
+  const std::uint32_t slot = modules.send(2'048);
+  modules.ack(modules.fill(36 + 24));
+  const Filled first = modules.fill(36 + 12 + 1'024);
+  const Filled second = modules.fill();
+  modules.ack(first, refusal_of(0, Errc::kNotHeld, true));
+  modules.outgoing.on_grant(modules.flow_of(), slot, 0, 2'048);
+  const Filled again = modules.fill();
+  modules.ack(second);
+  EXPECT_EQ(modules.state.sends[slot].acked, 0U);
+  EXPECT_TRUE(modules.completions().empty());
+  modules.ack(again);
+  EXPECT_EQ(modules.completions().size(), 1U);
+  modules.expect_idle();
+}
+
+TEST(Outgoing, on_acked__a_refused_segment_releases_its_packet) {
   Modules modules;
   modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 9);
   modules.send(10);
@@ -276,11 +314,8 @@ TEST(Outgoing, on_acked__a_refused_segment_keeps_only_itself_of_its_packet) {
   ASSERT_EQ(packet.frames.size(), 3U);
   modules.ack(packet, refusal_of(1, Errc::kNotHeld, true));
   EXPECT_EQ(modules.completions().size(), 1U);
-  EXPECT_EQ(modules.state.sends[slot].parked_head, packet.sent);
-  EXPECT_EQ(modules.state.sent_packets[packet.sent].item_count, 1U);
-  EXPECT_EQ(modules.state.sent_packets[packet.sent].items[0].kind, SentKind::kSegment);
-  modules.outgoing.end(slot, Errc::kCancelled);  // the parked one goes with its message
   EXPECT_EQ(modules.state.sent_packets.used(), 0U);
+  modules.outgoing.end(slot, Errc::kCancelled);
   EXPECT_EQ(modules.completions().size(), 1U);
 }
 

@@ -117,27 +117,16 @@ bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& buil
     }
     const std::uint32_t sent_slot = flow.lost.head;
     SentPacket& lost = state_.sent_packets[sent_slot];
-    while (lost.item_count > 0 && !waits_for_announcement(lost)) {
+    while (lost.item_count > 0) {
       if (!fill_lost_item(lost.items[0], builder)) return false;
       std::copy(lost.items.begin() + 1, lost.items.end(), lost.items.begin());
       --lost.item_count;
     }
     flow.lost.pop_front(state_.sent_packets);
-    if (lost.item_count > 0) {
-      park(state_.sends[lost.items[0].slot], sent_slot);
-    } else {
-      state_.sent_packets.release(sent_slot);
-    }
+    state_.sent_packets.release(sent_slot);
   }
   flow.pace_resends = false;
   return true;
-}
-
-// A segment, always the last of its packet, whose announcement itself must be repeated: it is
-// parked with its message.
-bool Outgoing::waits_for_announcement(const SentPacket& lost) const {
-  if (lost.item_count != 1 || lost.items[0].kind != SentKind::kSegment) return false;
-  return state_.sends[lost.items[0].slot].state == SendState::kQueued;
 }
 
 // False when the packet is full; what did not fit stays in the item.
@@ -170,7 +159,8 @@ bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
     return true;
   }
   SendRecord& record = state_.sends[item.slot];
-  if (record.state != SendState::kAnnounced) {
+  const bool old = item.kind == SentKind::kSegment && item.generation != record.round;
+  if (record.state != SendState::kAnnounced || old) {
     --record.references;
     state_.try_release_send(item.slot);
     return true;
@@ -300,7 +290,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
       record.state = SendState::kAnnounced;
       --record.references;  // the queue's; the packet takes its own
       add_announce(slot, builder);
-      after_announce(now, flow, channel, slot);
+      after_announce(now, channel, slot);
     }
   }
   return Step::kEmpty;
@@ -320,8 +310,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   }
 }
 
-[[gnu::noinline]] void Outgoing::after_announce(Instant now, Flow& flow, Channel& channel,
-                                                std::uint32_t slot) {
+[[gnu::noinline]] void Outgoing::after_announce(Instant now, Channel& channel, std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
   record.announce_queued = false;
   record.counts_announced = true;
@@ -336,16 +325,11 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   }
   // The peer posted a receive for this very message: its first bytes need not wait.
   if (record.kind != SendKind::kMessage || channel.messages_sent > channel.credit_received) return;
-  if (channel.closed) return;
-  // Refused segments keep their packet records: half of these stay for what has a buffer.
-  if (state_.sent_packets.available() < state_.sent_packets.capacity() / 2) return;
+  // Not if they were sent in vain before: a grant will come.
+  if (channel.closed || record.round > 0) return;
   const std::uint64_t bytes = std::min(record.length, state_.options.unscheduled_bytes);
   record.granted = bytes == record.length ? bytes : bytes - bytes % wire::kSegmentUnitBytes;
-  // Announced again, its first bytes are with the packets that wait for a grant.
-  if (record.granted > record.sent && !record.in_bulk) {
-    record.in_bulk = true;
-    flow.bulk.push_back(state_.sends, slot);
-  }
+  push_bulk(slot);
 }
 
 // A frame of a one-sided operation that goes whole. Out of line, as it would take the registers
@@ -401,6 +385,7 @@ void Outgoing::add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32
   SentItem& item = builder.add_item(SentKind::kSegment, slot);
   item.offset = offset;
   item.length = length;
+  item.generation = record.round;
   ++record.references;
   builder.close();  // a segment is the last of its packet: its bytes can be gathered
 }

@@ -564,7 +564,7 @@ TEST(Outgoing, fill__a_lost_announcement_goes_again) {
   EXPECT_EQ(modules.channel().announced, 1U);
 }
 
-TEST(Outgoing, fill__a_lost_segment_waits_while_its_message_is_announced_again) {
+TEST(Outgoing, fill__a_lost_segment_is_dropped_when_its_message_is_announced_again) {
   Modules modules;
   modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
   const std::uint32_t slot = modules.send(5'000);
@@ -577,44 +577,14 @@ TEST(Outgoing, fill__a_lost_segment_waits_while_its_message_is_announced_again) 
   modules.retry();
   const Filled again = modules.fill();
   EXPECT_EQ(kinds_of(again), Kinds{FrameKind::kAnnounce});
-  EXPECT_EQ(modules.state.sends[slot].parked_head, segment.sent);
   modules.ack(again);
   modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
-  EXPECT_EQ(modules.state.sends[slot].parked_head, kNoSlot);
-  Filled packet = modules.fill();
-  EXPECT_EQ(packet.frames.at(0).offset, 0U);
-  EXPECT_EQ(packet.frames.at(0).length, 2'048U);
-  modules.ack(packet);
-  modules.ack(modules.fill());
+  for (const std::uint64_t offset : {0U, 3'968U}) {
+    const Filled packet = modules.fill();
+    EXPECT_EQ(packet.frames.at(0).offset, offset);
+    modules.ack(packet);
+  }
   EXPECT_EQ(modules.completions().size(), 1U);
-  modules.expect_idle();
-}
-
-// A packet of a message and a segment, lost after the segment's announcement was refused.
-TEST(Outgoing, fill__a_lost_segment_behind_a_message_waits_too) {
-  Modules modules;
-  modules.send(10, kOther);
-  const Filled small = modules.fill();
-  modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
-  const std::uint32_t slot = modules.send(5'000);
-  const Filled announcement = modules.fill(kOverhead + 24);
-  modules.lose(small);
-  const Filled mixed = modules.fill();
-  ASSERT_EQ(kinds_of(mixed), (Kinds{FrameKind::kMessage, FrameKind::kSegment}));
-  modules.ack(announcement, refusal_of(1, Errc::kNotHeld));
-  modules.lose(mixed);
-  modules.retry();
-  Filled packet = modules.fill();
-  EXPECT_EQ(kinds_of(packet), (Kinds{FrameKind::kMessage, FrameKind::kAnnounce}));
-  EXPECT_EQ(modules.state.sends[slot].parked_head, mixed.sent);
-  modules.ack(packet);
-  modules.outgoing.on_grant(modules.flow_of(), slot, 1, 5'000);
-  packet = modules.fill();
-  EXPECT_EQ(packet.frames.at(0).offset, 0U);
-  EXPECT_EQ(packet.frames.at(0).length, 2'048U);
-  modules.ack(packet);
-  modules.ack(modules.fill());
-  EXPECT_EQ(modules.completions().size(), 2U);
   modules.expect_idle();
 }
 

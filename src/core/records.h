@@ -53,6 +53,7 @@ struct SendBase {
   bool announce_queued : 1 = false;  // refused as eager: must be announced
   bool announce_acked : 1 = false;
   bool grant_came : 1 = false;        // the peer has a buffer for it
+  bool refused : 1 = false;           // segments found none: it begins anew when there is one
   bool counts_announced : 1 = false;  // counted in its channel's `announced`
   bool in_bulk : 1 = false;           // in its flow's bulk list
   bool cancel_pending : 1 = false;    // the peer must learn that the number is void
@@ -85,8 +86,9 @@ struct SendTransfer {
   std::uint64_t acked = 0;            // bytes acknowledged
   std::uint32_t list_next = kNoSlot;  // flow's bulk list or peer's cancel list
   std::uint32_t list_previous = kNoSlot;
-  std::uint32_t parked_head = kNoSlot;  // sent packets whose segments wait for a grant
-  std::uint32_t read_slot = kNoSlot;    // read request: our receive record
+  // How often it began anew: segments of an earlier round count for nothing.
+  std::uint32_t round = 0;
+  std::uint32_t read_slot = kNoSlot;  // read request: our receive record
   std::uint64_t region_key = 0;
   std::uint64_t region_offset = 0;
   std::uint32_t immediate = 0;
@@ -202,13 +204,13 @@ struct SentItem {
   std::uint32_t length = 0;
   std::uint64_t offset = 0;
   SentKind kind = SentKind::kProbe;
-  std::uint32_t generation = 0;  // of the slot, for kGrant and kCredit
+  std::uint32_t generation = 0;  // of the slot, for kGrant and kCredit; kSegment: its round
 };
 
 inline constexpr std::uint32_t kSentItemsMax = 4;
 
 struct SentPacket {
-  std::uint32_t next = kNoSlot;  // path's list, flow's lost list or a record's parked list
+  std::uint32_t next = kNoSlot;  // path's list or flow's lost list
   std::uint32_t generation = 0;
   std::uint64_t number = 0;
   Instant sent_at;

@@ -124,7 +124,6 @@ class State {
     if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
     if (record.has_user && !record.polled) return;
     ZHINU_ASSERT(!record.in_bulk);
-    ZHINU_ASSERT(!record.has_transfer || record.parked_head == kNoSlot);
     record.state = SendState::kFree;
     sends.release(slot, record);
   }
