@@ -134,6 +134,7 @@ void Assembler::leave_ring(State::FlowRing& ring) {
 }
 
 bool Assembler::next_data(Instant now, Transmit& out) {
+  if (state_.sent_packets.available() < kRepeatReserve) give_back_lost();
   // The flows stay in their rings: nobody would put back what left for want of a record.
   if (state_.sent_packets.available() < kDataReserve) return next_repeat(now, out);
   while (state_.flows_in_rings > 0) {
@@ -167,6 +168,18 @@ bool Assembler::next_data(Instant now, Transmit& out) {
     leave_ring(ring);  // comes back with the event that gives it something to send
   }
   return false;
+}
+
+// All records may be with packets that were lost. They would give them back when they are sent
+// again, but that takes one, or more on a path with smaller packets. Where nothing is under way
+// that will be acknowledged, nothing else gives any back.
+void Assembler::give_back_lost() {
+  for (const State::FlowRing& ring : state_.rings) {
+    for (FlowId id = ring.head; !id.is_none(); id = state_.flow(id).ring_next) {
+      if (state_.flow(id).lost.empty() || state_.peer(peer_of(id)).eliciting > 0) continue;
+      outgoing_.forget_lost(id);
+    }
+  }
 }
 
 // With hardly a record left only what a lost packet left goes, as that gives one back.

@@ -26,6 +26,7 @@ class Assembler {
   bool next_control(Instant now, Transmit& out);
   bool next_data(Instant now, Transmit& out);
   bool next_repeat(Instant now, Transmit& out);
+  void give_back_lost();
   bool send_control(Instant now, Peer& peer, Transmit& out);
   bool send_path_probe(Instant now, Peer& peer, Transmit& out);
   bool send_data(Instant now, FlowId id, Transmit& out);

@@ -219,6 +219,34 @@ TEST(Assembler, add_acks__without_a_record_what_was_refused_is_not_acknowledged)
   EXPECT_EQ(peer.ack_mask, 1U);
 }
 
+// Nothing is under way that would give a record back, and a repeat takes one first.
+TEST(Assembler, next_data__records_of_lost_packets_come_back) {
+  Engine engine;
+  Peer& peer = engine.add_peer(2);
+  const std::uint32_t large = engine.send(peer, 30'000);
+  engine.drain();
+  ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));
+  engine.grant_all(large);
+  engine.send(peer, 100);
+  engine.send(peer, 20'000);
+  ASSERT_GT(engine.drain(), 7U);
+  const std::uint32_t under_way = engine.state.sent_packets.used();
+  use_records(engine, 5);
+  Transmit out;
+  EXPECT_FALSE(engine.poll(out));
+  engine.kill(peer, 0);
+  engine.recovery.flush_path(engine.now, peer, 0);
+  ASSERT_EQ(peer.eliciting, 0U);
+  EXPECT_EQ(engine.state.sent_packets.available(), 5U);
+  ASSERT_TRUE(engine.poll(out));
+  EXPECT_EQ(engine.state.sent_packets.available(), 5U + under_way - 1U);
+  // What went whole is announced now, as the peer may have it; the rest begins anew.
+  EXPECT_EQ(kinds_of(out), (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce}));
+  ASSERT_TRUE(engine.poll(out));
+  EXPECT_EQ(kinds_of(out), Kinds{FrameKind::kSegment});
+  EXPECT_EQ(out.packet->frames[0].offset, 0U);
+}
+
 TEST(Assembler, send_path_probe__answer_needs_no_record) {
   Engine engine;
   Peer& peer = engine.add_peer();

@@ -81,6 +81,9 @@ class Outgoing {
   // packet record was kept (a segment that waits for a buffer), else the caller releases it.
   bool on_acked(const SentItem& item, FlowId flow, SentPacket& sent, std::uint32_t sent_slot,
                 const RefusedNumbers& refused);
+  // Gives back the records of all lost packets of the flow: its messages go as if what was lost
+  // had never been sent.
+  void forget_lost(FlowId flow);
   // The peer is gone: releases a packet record, dropping what it refers to.
   void forget_packet(std::uint32_t sent_slot);
   void on_cancel_acked(std::uint32_t slot);
@@ -102,6 +105,8 @@ class Outgoing {
   void requeue_for_announce(std::uint32_t slot);
   void queue_cancel(std::uint32_t slot);
   void begin_anew(SendRecord& record);
+  void forget_lost_message(std::uint32_t slot);
+  void forget_lost_item(const SentItem& item);
   void push_bulk(std::uint32_t slot);
   void announce_again(Peer& peer);
   void release_announced(SendRecord& record);
