@@ -49,7 +49,7 @@ bool Assembler::next_control(Instant now, Transmit& out) {
   const PeerId last = state_.control_tail;
   while (!state_.control_head.is_none()) {
     Peer& peer = state_.peer(state_.control_head);
-    if (peer.state == PeerState::kUp && send_path_probe(now, peer, out)) return true;
+    if (peer.has_session() && send_path_probe(now, peer, out)) return true;
     if (control_due(now, peer) && send_control(now, peer, out)) return true;
     state_.control_head = peer.control_ring_next;
     if (state_.control_head.is_none()) state_.control_tail = PeerId::none();

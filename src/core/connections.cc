@@ -26,8 +26,8 @@ HandshakeContext context_of(const State& state) {
 constexpr std::uint8_t kCloseRepeats = 3;
 // A peer that goes on sending did not get them; it is told again, but not more often.
 constexpr Duration kCloseAgain = milliseconds(10);
-// A session that the peer did not confirm for this many of its longest HELLO intervals has
-// failed: its HELLO is answered then.
+// An attempt without an answer, or a session in which the peer was not heard, for this many of
+// its longest HELLO intervals has failed: the peer's HELLO is answered then.
 constexpr std::int64_t kConfirmHellos = 2;
 
 }  // namespace
@@ -92,6 +92,7 @@ void Connections::start_hello(Instant now, Peer& peer) {
   by_connection_.insert(peer.attempt_connection, peer.id.value);
   peer.initiator.emplace(now, context(), peer.rank, peer.attempt_connection, state_.entropy);
   peer.state = PeerState::kConnecting;
+  peer.answered_at = now;
   if (peer.owed_since == Instant::never()) peer.owed_since = now;
   state_.touch_timer(peer);
 }
@@ -117,12 +118,15 @@ Status Connections::handle_handshake(Instant now, const Arrival& arrival, ByteSp
 }
 
 // Two HELLOs crossed: the lower rank's goes on, and the peer will answer ours, or has
-// answered it and waits for our first packet.
+// answered it and waits for our first packet. Unless ours do not reach it: its NIC may have
+// another address by now.
 bool Connections::crossed(Instant now, const Peer& peer, const wire::HandshakePacket& hello) const {
-  if (peer.state == PeerState::kConnecting) return peer.initiator.has_value();
-  return peer.state == PeerState::kUp && !peer.confirmed &&
-         peer.session.incarnation == hello.incarnation &&
-         now < peer.session_at + kConfirmHellos * state_.options.hello_interval_max;
+  const Duration patience = kConfirmHellos * state_.options.hello_interval_max;
+  if (peer.state == PeerState::kConnecting) {
+    return peer.initiator.has_value() && now < peer.answered_at + patience;
+  }
+  return peer.state == PeerState::kProving && peer.session.incarnation == hello.incarnation &&
+         now < peer.session_at + patience;
 }
 
 void Connections::push_answer(const Arrival& arrival, const wire::HandshakePacket& packet) {
@@ -181,6 +185,7 @@ Status Connections::handle_answer(Instant now, const wire::HandshakePacket& pack
   state_.touch_timer(*peer);
   if (!result.ok()) return result.error();
   peer->hello_unanswered = false;
+  peer->answered_at = now;
   if (!result.value().has_value()) return {};
   if (peer->next_session.has_value()) {
     forget_connection(peer->next_session->local_connection);
@@ -231,11 +236,14 @@ void Connections::repeat_aborts(Peer& peer) {
   }
 }
 
-// The session becomes the peer's current one.
+// The session becomes the peer's current one. Nothing but probes leaves in it before the peer
+// was heard: until then it can be replaced without a trace.
 void Connections::install(Instant now, Peer& peer, Established session) {
   if (peer.state == PeerState::kUp) {
     const bool restarted = session.incarnation != peer.session.incarnation;
     drop_peer(now, peer, restarted ? Errc::kPeerRestarted : Errc::kPeerClosed);
+  } else {
+    recovery_.forget(peer);
   }
   if (peer.session.local_connection != 0) forget_connection(peer.session.local_connection);
   if (peer.had_session) renew_paths(peer);
@@ -244,14 +252,20 @@ void Connections::install(Instant now, Peer& peer, Established session) {
   peer.initiator.reset();
   peer.in_path_count = peer.session.path_count;
   state_.in_paths.release(peer.in_paths);
+  peer.former_address.reset();
   peer.ack_mask = 0;
-  peer.state = PeerState::kUp;
+  peer.state = PeerState::kProving;
   peer.session_at = now;
-  peer.confirmed = false;
   peer.owed_since = Instant::never();
   peer.silent_told = false;
   peer.close_code.reset();
   peer.close_again_at = Instant::never();
+  state_.touch_timer(peer);
+}
+
+void Connections::confirm(Instant now, Peer& peer) {
+  ZHINU_ASSERT(peer.state == PeerState::kProving);
+  peer.state = PeerState::kUp;
   repeat_aborts(peer);
   Event event;
   event.kind = EventKind::kPeerUp;
@@ -266,7 +280,7 @@ void Connections::install(Instant now, Peer& peer, Established session) {
 }
 
 void Connections::close_peer(Instant now, Peer& peer, Errc code) {
-  const bool was_up = peer.state == PeerState::kUp;
+  const bool had_session = peer.has_session();
   drop_peer(now, peer, Errc::kPeerClosed);
   if (peer.attempt_connection != 0) {
     forget_connection(peer.attempt_connection);
@@ -274,7 +288,7 @@ void Connections::close_peer(Instant now, Peer& peer, Errc code) {
   }
   peer.initiator.reset();
   peer.state = PeerState::kClosed;
-  if (was_up) {
+  if (had_session) {
     peer.close_code = code;
     peer.close_repeats = kCloseRepeats;
     peer.close_again_at = now + kCloseAgain;

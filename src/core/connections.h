@@ -39,6 +39,8 @@ class Connections {
   bool is_next_session(const Peer& peer, std::uint64_t connection) const;
   // A sealed packet of the next session was verified: it takes over.
   void adopt_session(Instant now, Peer& peer);
+  // The peer was heard in its current session, for the first time: now it is up.
+  void confirm(Instant now, Peer& peer);
 
   // A handshake packet to send, if one is due.
   bool poll_transmit(Instant now, Transmit& out) {

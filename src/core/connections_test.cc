@@ -133,6 +133,56 @@ TEST(Connections, install__restarted_peer_ends_what_was_posted) {
   }
 }
 
+// Its first packets were lost, so that the peer goes on with its own HELLO.
+TEST(Connections, install__a_session_that_the_peer_never_had_leaves_no_trace) {
+  Link link;
+  link.add_peer(0);
+  link.add_peer(1);
+  bool lose = true;
+  bool probes_only = true;
+  link.fate = [&](const Datagram& datagram) {
+    if (datagram.is_handshake || datagram.from == 1) return true;
+    probes_only = probes_only && datagram.header.traffic_class == TrafficClass::kControl;
+    return !lose;
+  };
+  std::vector<std::byte> data(300);
+  std::vector<std::byte> buffer(300);
+  ASSERT_TRUE(link[0].send(link.now, link.send_args(data)).ok());
+  ASSERT_TRUE(link[1].receive(link.now, link.receive_args(buffer)).ok());
+  link.run_for(seconds(1));
+  EXPECT_FALSE(link[0].peer_is_up(Link::kPeer));
+  EXPECT_FALSE(link[1].peer_is_up(Link::kPeer));
+  EXPECT_TRUE(probes_only);
+  // Patience with the session is over, and the peer's HELLO made another one.
+  link.run_for(seconds(2));
+  lose = false;
+  link.run_for(seconds(2));
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    const auto events = link.events(side);
+    EXPECT_EQ(count_of(events, EventKind::kPeerUp), 1U);
+    EXPECT_EQ(count_of(events, EventKind::kPeerDown), 0U);
+    const auto done = link.completions(side);
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_EQ(done[0].status, Errc::kOk);
+  }
+}
+
+// The peer has another address than side 0 sends to.
+TEST(Connections, handle_hello__a_lower_rank_that_nobody_answers_does) {
+  Link link;
+  link.add_peer(0);
+  link.add_peer(1);
+  link.fate = [&](const Datagram& datagram) {
+    if (datagram.from == 1 || !datagram.is_handshake) return true;
+    return handshake_of(link.identity(0), datagram).kind != wire::HandshakeKind::kHello;
+  };
+  link.run_for(milliseconds(1'900));
+  EXPECT_FALSE(link[1].peer_is_up(Link::kPeer));
+  link.run_for(milliseconds(1'200));
+  EXPECT_TRUE(link[0].peer_is_up(Link::kPeer));
+  EXPECT_TRUE(link[1].peer_is_up(Link::kPeer));
+}
+
 TEST(Connections, handle_hello__replayed_one_of_an_old_session_moves_nothing) {
   Link link;
   Datagram hello;

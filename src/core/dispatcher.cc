@@ -81,7 +81,7 @@ Status Dispatcher::verify(Instant now, ByteSpan packet, Peer*& peer, InPath*& pa
   if (!peer->session.sealer.open(now, packet, header.path, header.number, header.key_phase)) {
     return Errc::kBadTag;
   }
-  if (peer->state != PeerState::kUp) {
+  if (!peer->has_session()) {
     connections_.close_again(now, *peer);
     return Errc::kUnknownConnection;
   }
@@ -137,7 +137,7 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
 // A genuine packet: the peer lives, and its address is where it came from.
 void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arrival) {
   peer.last_heard = now;
-  peer.confirmed = true;
+  if (peer.state == PeerState::kProving) connections_.confirm(now, peer);
   if (peer.silent_told) state_.touch_timer(peer);
   peer.silent_told = false;
   peer.owed_since = peer.eliciting > 0 ? now : Instant::never();

@@ -45,7 +45,7 @@ void Endpoint::Impl::run_peer_timers(Instant now, Peer& peer) {
       state.push_event(event);
     }
   }
-  if (peer.state != PeerState::kUp) return;
+  if (!peer.has_session()) return;
   peer.paths.handle_timeout(now);
   run_transitions(now, peer);
   recovery.handle_timeout(now, peer);
@@ -92,7 +92,7 @@ Instant Endpoint::Impl::peer_timer(const Peer& peer) const {
     at = std::min(at, peer.owed_since + (peer.silent_told ? state.options.peer_timeout
                                                           : state.options.silent_notice));
   }
-  if (peer.state != PeerState::kUp) return at;
+  if (!peer.has_session()) return at;
   at = std::min(
       {at, peer.paths.timeout(), recovery.timeout(peer), peer.credit_probe_at, peer.ack_due_at});
   for (const Flow& flow : peer.flows) {

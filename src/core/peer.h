@@ -91,7 +91,12 @@ struct PathFlight {
   bool probe_wanted : 1 = false;  // a probe time-out fired: send something that elicits an ACK
 };
 
-enum class PeerState : std::uint8_t { kConnecting, kUp, kClosed };
+enum class PeerState : std::uint8_t {
+  kConnecting,
+  kProving,  // there are keys, but the peer was not heard in the session: it may not have it
+  kUp,
+  kClosed,
+};
 
 struct Peer {
   Peer(const EndpointOptions& options, std::uint64_t seed)
@@ -104,6 +109,7 @@ struct Peer {
     return flows[index_of(traffic_class) - 1];
   }
 
+  bool has_session() const { return state == PeerState::kUp || state == PeerState::kProving; }
   void reserve_paths(std::size_t count) {
     paths.reserve(count);
     flights.reserve(count);
@@ -130,9 +136,9 @@ struct Peer {
   std::uint8_t hello_path = 0;           // path of the last hello
   bool hello_unanswered = false;
   bool hello_due = false;
-  Established session;     // valid while kUp
-  Instant session_at;      // when it began here
-  bool confirmed = false;  // the peer was heard in it
+  Instant answered_at;  // the attempt, the last time; else when it began
+  Established session;  // valid while has_session()
+  Instant session_at;   // when it began here
   bool had_session = false;
   std::optional<Established> next_session;  // a restarted peer, until its first sealed packet
   wire::HandshakePacket welcome;            // last WELCOME, repeated for a repeated HELLO

@@ -144,7 +144,7 @@ struct Completion {
 };
 
 enum class EventKind : std::uint8_t {
-  kPeerUp,        // handshake done
+  kPeerUp,        // handshake done, and the peer heard in the new session
   kPeerDown,      // `code` says why; every item of the peer has its terminal result
   kPeerSilent,    // nothing heard for a while though something is due; traffic goes on trying
   kPathChanged,   // `path` went from `old_state` to `new_state`
