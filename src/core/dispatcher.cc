@@ -137,7 +137,10 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
 // A genuine packet: the peer lives, and its address is where it came from.
 void Dispatcher::heard(Instant now, Peer& peer, InPath& path, const Arrival& arrival) {
   peer.last_heard = now;
-  if (peer.state == PeerState::kProving) connections_.confirm(now, peer);
+  if (peer.state == PeerState::kProving) {
+    connections_.confirm(now, peer);
+    state_.touch_timer(peer);
+  }
   if (peer.silent_told) state_.touch_timer(peer);
   peer.silent_told = false;
   peer.owed_since = peer.eliciting > 0 ? now : Instant::never();
