@@ -21,13 +21,26 @@ class History {
 
   void on_restart(std::uint32_t node) {
     for (std::uint32_t other = 0; other < nodes_; ++other) {
-      pairs_[index(node, other)].restarted = true;
-      pairs_[index(other, node)].restarted = true;
+      for (const std::size_t pair : {index(node, other), index(other, node)}) {
+        pairs_[pair].restarted = true;
+        pairs_[pair].apart = false;
+      }
     }
   }
   void on_close(std::uint32_t a, std::uint32_t b) {
     pairs_[index(a, b)].closed = true;
     pairs_[index(b, a)].closed = true;
+  }
+  // One of them waits in a session with a process that is gone, and the process that came after
+  // does not reach it, as it was closed or the other moved meanwhile. That lasts until the one
+  // that waits gives up, after the peer time-out, which is longer than a run.
+  void on_apart(std::uint32_t a, std::uint32_t b) {
+    pairs_[index(a, b)].apart = true;
+    pairs_[index(b, a)].apart = true;
+  }
+  void on_met(std::uint32_t a, std::uint32_t b) {
+    pairs_[index(a, b)].apart = false;
+    pairs_[index(b, a)].apart = false;
   }
   void on_communicator_ended(std::uint32_t communicator) { ended_[communicator] = true; }
   // From here on the check itself cancels what is left.
@@ -35,6 +48,7 @@ class History {
 
   bool restarted(std::uint32_t a, std::uint32_t b) const { return pairs_[index(a, b)].restarted; }
   bool closed(std::uint32_t a, std::uint32_t b) const { return pairs_[index(a, b)].closed; }
+  bool apart(std::uint32_t a, std::uint32_t b) const { return pairs_[index(a, b)].apart; }
   // The connection of the pair may have ended, for whatever reason.
   bool broken(std::uint32_t a, std::uint32_t b) const {
     return restarted(a, b) || closed(a, b) || peers_time_out_;
@@ -52,6 +66,7 @@ class History {
   struct PairHistory {
     bool restarted = false;
     bool closed = false;
+    bool apart = false;
   };
   // No run lasts as long as this, so that a longer time-out never happens.
   static constexpr Duration kNoTimeOut = seconds(60);

@@ -147,6 +147,8 @@ void World::start_node(std::uint32_t node) {
   cluster_.start(node);
   NodeState& state = nodes_[node];
   state.down_order.assign(cluster_.nodes(), 0);
+  ++state.starts;
+  state.met.assign(cluster_.nodes(), 0);
   state.aborted.assign(scenario_.communicators, false);
   core::Endpoint& endpoint = cluster_.endpoint(node);
   // One more than the scenario's: for nudges, which nobody receives.
@@ -234,6 +236,7 @@ void World::close_pair(std::uint32_t node, std::uint32_t peer) {
     if (concerned && sends_[i].state != ItemState::kUnposted && !streams_.delivered(i))
       streams_.forget(i);
   }
+  if (waits_for_the_past(peer, node)) history_.on_apart(node, peer);
   const Status status =
       cluster_.endpoint(node).close_peer(cluster_.now(), cluster_.peer(node, peer));
   if (!status.ok())
@@ -241,13 +244,23 @@ void World::close_pair(std::uint32_t node, std::uint32_t peer) {
   cluster_.touch(node);
 }
 
+// Whether `node` has a session with `peer` as it was before its last start.
+bool World::waits_for_the_past(std::uint32_t node, std::uint32_t peer) {
+  return cluster_.started(node) && cluster_.started(peer) &&
+         cluster_.endpoint(node).peer_is_up(cluster_.peer(node, peer)) &&
+         nodes_[node].met[peer] != nodes_[peer].starts;
+}
+
 // The owner of an address that moved knows it, and lets its peers know by sending.
 void World::change_address(std::uint32_t node, std::uint32_t nic) {
   injector_.count(FaultKind::kAddress);
   note("n" + std::to_string(node) + " moves NIC " + std::to_string(nic));
   cluster_.change_address(node, static_cast<std::uint8_t>(nic));
-  for (std::uint32_t peer = 0; peer < cluster_.nodes(); ++peer)
-    if (peer != node && linked_[std::size_t{node} * cluster_.nodes() + peer]) nudge(node, peer);
+  for (std::uint32_t peer = 0; peer < cluster_.nodes(); ++peer) {
+    if (peer == node || !linked_[std::size_t{node} * cluster_.nodes() + peer]) continue;
+    if (waits_for_the_past(node, peer)) history_.on_apart(node, peer);
+    nudge(node, peer);
+  }
 }
 
 void World::nudge(std::uint32_t node, std::uint32_t peer) {

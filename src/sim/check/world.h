@@ -64,7 +64,9 @@ class World : private Owner, private DatagramHook {
     std::uint32_t open_sends = 0;  // and writes
     std::uint32_t open_receives = 0;
     std::vector<std::uint32_t> down_order;  // by peer: items posted before must have ended
-    std::vector<bool> aborted;              // by communicator
+    std::uint32_t starts = 0;
+    std::vector<std::uint32_t> met;  // by peer: its starts when it was met last
+    std::vector<bool> aborted;       // by communicator
   };
 
   // world.cc: life of the run.
@@ -79,6 +81,7 @@ class World : private Owner, private DatagramHook {
   void close_pair(std::uint32_t node, std::uint32_t peer);
   void abort_communicator(std::uint32_t node, std::uint32_t communicator);
   void change_address(std::uint32_t node, std::uint32_t nic);
+  bool waits_for_the_past(std::uint32_t node, std::uint32_t peer);
   void nudge(std::uint32_t node, std::uint32_t peer);
   void heal();
   void revoke(std::uint32_t region);

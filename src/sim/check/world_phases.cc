@@ -113,6 +113,8 @@ bool World::channel_blocked(std::uint32_t from, std::uint32_t to, std::uint32_t 
 bool World::must_have_ended(ItemRef ref, const Item& item) const {
   const std::uint32_t communicator = communicator_of(scenario_, ref);
   const std::uint32_t other = other_end(scenario_, ref);
+  const bool apart = other != kAnyNode && history_.apart(item.node, other);
+  if (ref.kind == ItemKind::kAccess && apart) return false;
   if (ref.kind == ItemKind::kAccess) {
     // A write waits in the channel to the target, the answer of a read in the one back.
     const Access& access = scenario_.accesses[ref.index];
@@ -123,7 +125,7 @@ bool World::must_have_ended(ItemRef ref, const Item& item) const {
   const NodeState& node = nodes_[item.node];
   if (node.aborted[communicator]) return true;
   if (other == kAnyNode) return false;
-  if (ref.kind == ItemKind::kSend && nodes_[other].aborted[communicator]) return true;
+  if (!apart && ref.kind == ItemKind::kSend && nodes_[other].aborted[communicator]) return true;
   return item.order <= node.down_order[other];
 }
 
@@ -139,6 +141,7 @@ std::optional<std::string> World::find_unfinished() {
   for (std::uint32_t i = 0; i < sends_.size(); ++i) {
     const Message& message = scenario_.messages[i];
     blocked[i] =
+        history_.apart(message.from, message.to) ||
         channel_blocked(message.from, message.to, message.communicator, message.traffic_class);
   }
   if (const auto stream = streams_.find_starved(sends_, receives_, blocked)) {

@@ -37,5 +37,44 @@ TEST(WorldPhases, run__items_of_a_communicator_that_nobody_serves_are_cancelled_
   EXPECT_FALSE(outcome.failure.has_value()) << outcome.failure->detail;
 }
 
+// Node 1 restarts, and node 0 reads of it. Node 0 hears nothing of the new process before it
+// gives up the old one, which takes longer than a run.
+Scenario apart_scenario() {
+  Scenario scenario = plain_scenario();
+  scenario.messages.clear();
+  scenario.regions = {{.id = 0, .node = 1, .bytes = 1'000}};
+  scenario.accesses = {{.id = 0, .from = 0, .region = 0, .bytes = 100, .at = milliseconds(9)}};
+  scenario.actions.push_back({.kind = ActionKind::kRestart,
+                              .at = milliseconds(2),
+                              .duration = milliseconds(1),
+                              .node = 1});
+  return scenario;
+}
+
+TEST(WorldPhases, run__a_restarted_node_that_closes_before_it_is_heard_is_waited_for) {
+  Scenario scenario = apart_scenario();
+  scenario.actions.push_back(
+      {.kind = ActionKind::kPause, .at = milliseconds(1), .duration = milliseconds(7), .node = 0});
+  scenario.actions.push_back(
+      {.kind = ActionKind::kClose, .at = milliseconds(5), .node = 1, .peer = 0});
+  const Outcome outcome = run_once(scenario);
+  EXPECT_FALSE(outcome.failure.has_value()) << outcome.failure->detail;
+}
+
+TEST(WorldPhases, run__a_restarted_node_cannot_find_one_that_moved) {
+  Scenario scenario = apart_scenario();
+  LinkFaults cut;
+  cut.cut = true;
+  scenario.link_faults.push_back({"n1:0<", milliseconds(1), milliseconds(7), cut});
+  scenario.actions.push_back({.kind = ActionKind::kAddress, .at = milliseconds(5), .node = 0});
+  Outcome outcome = run_once(scenario);
+  EXPECT_FALSE(outcome.failure.has_value()) << outcome.failure->detail;
+  // Without the restart it is found again, and must be.
+  scenario.actions.erase(scenario.actions.begin());
+  ASSERT_EQ(scenario.actions[0].kind, ActionKind::kAddress);
+  outcome = run_once(scenario);
+  EXPECT_FALSE(outcome.failure.has_value()) << outcome.failure->detail;
+}
+
 }  // namespace
 }  // namespace zhinu::sim::check

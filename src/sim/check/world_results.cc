@@ -93,7 +93,10 @@ void World::on_event(std::uint32_t node, const core::Event& event) {
   const std::uint32_t peer = cluster_.node_of(node, event.peer);
   if (trace_) trace_(trace_event(since_start(), node, peer, event));
   switch (event.kind) {
-    case core::EventKind::kPeerUp: return watch_.on_peer_up(node, peer);
+    case core::EventKind::kPeerUp:
+      nodes_[node].met[peer] = nodes_[peer].starts;
+      history_.on_met(node, peer);
+      return watch_.on_peer_up(node, peer);
     case core::EventKind::kPeerDown: return on_peer_down(node, peer, event.code);
     case core::EventKind::kPeerSilent: return;
     case core::EventKind::kPathChanged:
