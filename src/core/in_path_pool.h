@@ -30,10 +30,12 @@ class InPathPool {
   void release(InPaths& paths);
 
   std::uint32_t used() const { return used_; }
-  std::size_t memory_bytes() const { return capacity_ * (sizeof(InPath) + sizeof(InPath*)); }
-  static constexpr std::size_t bytes_per_path() { return sizeof(InPath) + 2 * sizeof(InPath*); }
+  std::size_t memory_bytes() const { return capacity_ * (sizeof(InPath) + sizeof(Pointer)); }
+  static constexpr std::size_t bytes_per_path() { return sizeof(InPath) + 2 * sizeof(Pointer); }
 
  private:
+  using Pointer = std::uintptr_t;  // as large as one
+
   std::unique_ptr<InPath[]> paths_;
   std::unique_ptr<InPath*[]> free_;  // a stack of capacity_ - used_
   std::uint32_t capacity_ = 0;

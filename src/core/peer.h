@@ -179,7 +179,7 @@ struct Peer {
   Instant close_again_at = Instant::never();  // closed here: a packet from then on hears it again
 
   std::uint64_t held_bytes = 0;
-  std::uint32_t eliciting = 0;  // packets under way on all paths that elicit an ACK
+  std::uint32_t eliciting = 0;            // packets under way on all paths that elicit an ACK
   std::optional<Address> former_address;  // that the last out paths to move led to before
   Instant last_heard;
   Instant owed_since = Instant::never();  // since when an answer of the peer is due
