@@ -741,15 +741,17 @@ inline void World::expect_matched_ended() const {
   }
 }
 
-// As many messages ahead of it as the receiver remembers found no receive.
+// As many messages ahead of it as the receiver remembers found no receive. Empty ones may be
+// remembered there though they have ended here, and fill the places of other channels too.
 inline bool World::waits_behind_others(std::uint32_t side_index, const Item& item) const {
   std::uint32_t ahead = 0;
   for (const Item& other : sides_[side_index].items) {
     if (&other == &item) break;
-    if (other.live && other.kind == OperationKind::kSend &&
-        other.communicator == item.communicator && other.traffic_class == item.traffic_class) {
-      ++ahead;
-    }
+    if (other.kind != OperationKind::kSend) continue;
+    const bool same_channel =
+        other.communicator == item.communicator && other.traffic_class == item.traffic_class;
+    const bool empty = other.bytes == 0 && !other.live && other.status == Errc::kOk;
+    if (empty || (other.live && same_channel)) ++ahead;
   }
   return ahead >= tiny_options().announced_max;
 }
