@@ -147,9 +147,10 @@ TEST_F(Dispatch, handle_datagram__path_beyond_those_of_the_peer) {
 
 // Only a tag that fits makes a path.
 TEST_F(Dispatch, handle_datagram__first_packets_of_more_paths_than_there_is_room_for) {
-  EndpointOptions options = engine_options();
-  options.in_paths_max = 1;
-  link = Link(options);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    link.options(side).in_paths_max = 1;
+    link.start(side);
+  }
   link.connect();
   packet = next_packet();  // of the path that was heard with the session
   wire::Frame probe;

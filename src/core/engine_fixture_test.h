@@ -221,6 +221,9 @@ class Link {
     }
   }
 
+  Link(const Link&) = delete;  // the endpoints refer to it
+  Link& operator=(const Link&) = delete;
+
   // A new endpoint with what options() and identity() of the side say now.
   void start(std::uint32_t side) {
     endpoints_[side] =
