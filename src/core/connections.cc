@@ -254,6 +254,7 @@ void Connections::install(Instant now, Peer& peer, Established session) {
   state_.in_paths.release(peer.in_paths);
   peer.former_address.reset();
   peer.ack_mask = 0;
+  peer.ack_due_at = Instant::never();
   peer.state = PeerState::kProving;
   peer.session_at = now;
   peer.owed_since = Instant::never();
@@ -332,6 +333,7 @@ void Connections::drop_peer(Instant now, Peer& peer, Errc code) {
   state_.forget_channels_of(peer.id);
   for (Flow& flow : peer.flows) flow.restart(state_.options.window);
   peer.ack_mask = 0;
+  peer.ack_due_at = Instant::never();
   peer.probe_answer_count = 0;
   peer.retired_grant_count = 0;
   peer.aborts_due = false;
