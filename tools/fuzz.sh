@@ -16,8 +16,8 @@ fuzz_target() {  # target seconds
   # Without these, half of the time goes into statistics of rare features (entropic), memory that
   # is fresh each time (quarantine) and stacks of allocations: a crash that is run again has them.
   ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=0:${ASAN_OPTIONS:-} \
-    "build/fuzz/bin/$1_fuzz" -seed="${FUZZ_SEED:-0}" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
-    -entropic=0 \
+    "build/fuzz/bin/$1_fuzz" -seed="${FUZZ_SEED:-0}" -max_total_time="$2" -timeout=10 \
+    -rss_limit_mb=2048 -verbosity=0 -entropic=0 \
     -artifact_prefix="build/fuzz/crashes/$1-" "${folders[@]}" >"build/fuzz/$1.log" 2>&1
 }
 export -f fuzz_target
