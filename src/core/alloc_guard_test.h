@@ -1,7 +1,7 @@
 // Counts allocations, to prove that the data path makes none.
 //
 // Include it in one source of a program only: it replaces the global operators, or, where
-// a sanitizer has replaced them, asks that to tell. Thread rule: one thread.
+// a sanitizer has replaced them, asks that to tell. Thread rule: each has its own counts.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 
 namespace zhinu::core::test {
 
-// Since the program started.
-inline std::uint64_t allocations = 0;
-inline std::uint64_t allocated_bytes = 0;
+// Of this thread since it started: a fuzzer has others, which allocate when they like.
+inline thread_local std::uint64_t allocations = 0;
+inline thread_local std::uint64_t allocated_bytes = 0;
 
 inline void count_allocation(std::size_t bytes) {
   ++allocations;
