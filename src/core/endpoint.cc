@@ -155,7 +155,9 @@ Status Endpoint::cancel(Instant now, Operation operation) {
     if (record.state == ReceiveState::kFree || record.generation != operation.generation) {
       return Errc::kUnknownOperation;
     }
-    return impl_->incoming.end(now, operation.slot, Errc::kCancelled) ? Errc::kOk : Errc::kFull;
+    const bool ended = impl_->incoming.end(now, operation.slot, Errc::kCancelled);
+    if (!ended) impl_->cancel_later(now, operation.slot);
+    return {};
   }
   if (operation.slot >= state.sends.capacity()) return Errc::kUnknownOperation;
   const SendRecord& record = state.sends[operation.slot];

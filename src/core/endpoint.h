@@ -114,7 +114,8 @@ class Endpoint {
   Result<Operation> write(Instant now, const WriteArgs& args);
   Result<Operation> read(Instant now, const ReadArgs& args);
   // Ends an item with kCancelled unless its result is already decided; either way
-  // exactly one completion follows. kUnknownOperation.
+  // exactly one completion follows. A receive that has begun ends a little later if there is
+  // no room now to tell its sender, and with kOk if all arrives before. kUnknownOperation.
   Status cancel(Instant now, Operation operation);
 
   // Input. `datagram` holds one packet or several back to back (receive offload);

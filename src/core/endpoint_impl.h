@@ -81,6 +81,7 @@ class Endpoint::Impl {
   void run_abort_requests(Instant now);
   void abort(Instant now, const AbortRequest& request);
   void run_deadlines(Instant now);
+  void cancel_later(Instant now, std::uint32_t slot);
   void run_peer_timers(Instant now, Peer& peer);
   void run_transitions(Instant now, Peer& peer);
   void update_timers();

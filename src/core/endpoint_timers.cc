@@ -8,8 +8,8 @@ namespace zhinu::core {
 
 namespace {
 
-// A deadline whose sender cannot be told now is tried again after this.
-constexpr Duration kDeadlineRetry = milliseconds(1);
+// What cannot end now, as there is no room to tell its sender, is tried again after this.
+constexpr Duration kEndRetry = milliseconds(1);
 
 }  // namespace
 
@@ -22,10 +22,19 @@ void Endpoint::Impl::run_deadlines(Instant now) {
   for (;;) {
     const std::uint32_t slot = state.receive_deadlines.pop_expired(now);
     if (slot == DeadlineWheel::kNone) break;
-    if (!incoming.end(now, slot, Errc::kDeadlineExceeded)) {
-      state.receive_deadlines.insert(slot, now + kDeadlineRetry);
+    const bool cancelled = state.receives[slot].cancelled;
+    if (!incoming.end(now, slot, cancelled ? Errc::kCancelled : Errc::kDeadlineExceeded)) {
+      state.receive_deadlines.insert(slot, now + kEndRetry);
     }
   }
+}
+
+void Endpoint::Impl::cancel_later(Instant now, std::uint32_t slot) {
+  ReceiveRecord& record = state.receives[slot];
+  record.cancelled = true;
+  record.has_deadline = true;
+  state.receive_deadlines.remove(slot);
+  state.receive_deadlines.insert(slot, now + kEndRetry);
 }
 
 void Endpoint::Impl::run_peer_timers(Instant now, Peer& peer) {

@@ -59,6 +59,44 @@ TEST_F(EndpointTimers, run_deadlines__incoming_message_and_both_sides_end) {
   EXPECT_NE(done[0].status, Errc::kOk);
 }
 
+// Nothing reaches the sender, so that its endings pile up until there is no room for another.
+TEST(EndpointCancel, cancel_later__ends_when_its_sender_can_be_told) {
+  constexpr std::uint32_t kEndings = 64 + 4 + 8;  // refusals, receives, announcements
+  Link link;
+  link.options(1).receives_max = 4;
+  link.options(1).channels_max = 4;
+  link.options(1).announced_max = 2;
+  link.options(1).refusals_max = 1;
+  link.options(0).announced_max = kEndings + 1;
+  link.start(0);
+  link.start(1);
+  link.connect();
+  link.fate = [](const Datagram& datagram) { return datagram.from == 0; };
+  std::vector<std::byte> bytes(100'000);
+  Operation last;
+  for (std::uint32_t i = 0; i <= kEndings; ++i) {
+    ASSERT_TRUE(link[0].send(link.now, link.send_args(bytes)).ok());
+    const auto posted = link[1].receive(link.now, link.receive_args(bytes));
+    ASSERT_TRUE(posted.ok());
+    last = posted.value();
+    link.run_for(milliseconds(1));
+    ASSERT_TRUE(link[1].cancel(link.now, last).ok());
+    EXPECT_EQ(link.completions(1).size(), i < kEndings ? 1U : 0U);
+  }
+  EXPECT_TRUE(link[1].cancel(link.now, last).ok());  // once more, while it waits
+  link.run_for(milliseconds(100));
+  EXPECT_TRUE(link.completions(1).empty());
+  link.fate = [](const Datagram& datagram) { return datagram.bytes.size() < 1'000; };  // no data
+  link.run_for(seconds(3));
+  const auto done = link.completions(1);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].operation, last);
+  EXPECT_EQ(done[0].status, Errc::kCancelled);
+  link.fate = {};
+  link.run_for(seconds(3));
+  EXPECT_EQ(link.completions(0).size(), kEndings + 1U);
+}
+
 TEST_F(EndpointTimers, run_peer_timers__silent_then_down) {
   link.fate = [](const Datagram&) { return false; };
   ASSERT_EQ(send(link.send_args(bytes)), Errc::kOk);

@@ -135,6 +135,7 @@ struct ReceiveBase {
   bool grant_dirty : 1 = false;   // in its peer's grant list
   bool in_flow_list : 1 = false;  // in its flow's list of messages that want grants
   bool revoked : 1 = false;       // its region is gone: discard, tell the sender when it fits
+  bool cancelled : 1 = false;     // by its user, and ends when its sender can be told
   bool stalled : 1 = false;       // its sender is silent: not counted in the grant window
   bool notify : 1 = false;
   bool ordered : 1 = false;
