@@ -172,6 +172,36 @@ INSTANTIATE_TEST_SUITE_P(loss_ppm, core_isolation, testing::Values(0, 20'000, 10
                          [](const auto& one) { return std::to_string(one.param); });
 
 // The communicator does not exist over there yet: messages wait for it.
+// A communicator that gets nothing but empty messages and posts nothing: they are bounded like
+// others, and the announcements of another find their place.
+TEST(core_unposted, empty_messages__are_announced_to_the_limit_then_wait) {
+  PairOptions options = with_paths(2);
+  options.endpoints[1].held_blocks_max = 4;
+  options.endpoints[1].channels_max = 4;
+  for (auto& endpoint : options.endpoints) endpoint.announced_max = 2;
+  Pair pair(options);
+  ASSERT_TRUE(pair.connect());
+  create_both(pair, kOther);
+  constexpr std::uint32_t kMessages = 60;
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    pair.send(0, send_args({}, i));
+    pair.run_for(milliseconds(1));  // what was not held is told before the next one leaves
+  }
+  const std::size_t held = pair.completions(0).size();
+  EXPECT_LE(held, 8U);  // blocks, and what the reserves of the communicators add
+  const Bytes data = content(50'000);
+  Bytes buffer(data.size());
+  pair.send(0, send_on(kOther, data, 1));  // nobody wants it
+  const auto send = pair.send(0, send_on(kOther, data, 2));
+  const auto receive = pair.receive(1, receive_on(pair, 1, kOther, buffer, 2));
+  EXPECT_EQ(result_of(pair, 1, receive, seconds(1)).status, Errc::kOk);
+  EXPECT_EQ(result_of(pair, 0, send).status, Errc::kOk);
+  EXPECT_EQ(pair.completions(0).size(), held + 1);
+  for (std::uint32_t i = 0; i < kMessages; ++i) pair.receive(1, receive_args(pair, 1, {}, i));
+  EXPECT_TRUE(pair.run_until([&] { return pair.completions(0).size() == kMessages + 1; }));
+  EXPECT_EQ(pair.completions(1).size(), kMessages + 1);
+}
+
 TEST(core_unposted, communicator_created_late__finds_its_messages) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{500}, std::size_t{200'000}}) {
     Pair pair(with_paths(2));

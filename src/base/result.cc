@@ -30,6 +30,7 @@ constexpr Text kTexts[] = {
     {Errc::kAborted, "the communicator was aborted"},
     {Errc::kProtocolViolation, "the peer broke the protocol"},
     {Errc::kNotHeld, "the receiver had no room to hold the message"},
+    {Errc::kTaken, "the announced message without bytes was received"},
     {Errc::kTruncatedPacket, "the packet ends too early"},
     {Errc::kBadLength, "a length in the packet is wrong"},
     {Errc::kBadVersion, "no common protocol version"},

@@ -38,6 +38,7 @@ enum class Errc : std::uint16_t {
   kAborted = 29,  // the communicator was aborted, here or elsewhere
   kProtocolViolation = 30,
   kNotHeld = 31,  // wire only: receiver had no room, sender keeps the data
+  kTaken = 32,    // wire only: an announced message without bytes found its receive
   // Packets that are refused.
   kTruncatedPacket = 50,
   kBadLength = 51,

@@ -43,6 +43,7 @@ constexpr struct {
     {Errc::kAborted, 29},
     {Errc::kProtocolViolation, 30},
     {Errc::kNotHeld, 31},
+    {Errc::kTaken, 32},
     {Errc::kTruncatedPacket, 50},
     {Errc::kBadLength, 51},
     {Errc::kBadVersion, 52},

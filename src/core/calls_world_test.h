@@ -565,7 +565,7 @@ inline void World::drain(std::uint32_t side_index) {
   while (side.endpoint->poll_event(event)) on_event(side_index, event);
   drain_transmits(side_index);
   while (side.endpoint->poll_event(event)) on_event(side_index, event);
-  // Only a session that begins may allocate.
+  // Only a handshake may allocate.
   ZHINU_ASSERT(side.allocations == 0);
 }
 
@@ -658,7 +658,6 @@ inline void World::expect_received(std::uint32_t side_index, Item& item,
 
 inline void World::on_event(std::uint32_t side_index, const Event& event) {
   Side& side = sides_[side_index];
-  if (event.kind == EventKind::kPeerUp) side.allocations = 0;
   if (event.kind == EventKind::kPeerDown) {
     side.lost_session = true;
     sides_[1 - side_index].lost_session = true;
@@ -741,17 +740,15 @@ inline void World::expect_matched_ended() const {
   }
 }
 
-// As many messages ahead of it as the receiver remembers found no receive. Empty ones may be
-// remembered there though they have ended here, and fill the places of other channels too.
+// As many messages of its channel ahead of it as the receiver remembers found no receive.
 inline bool World::waits_behind_others(std::uint32_t side_index, const Item& item) const {
   std::uint32_t ahead = 0;
   for (const Item& other : sides_[side_index].items) {
     if (&other == &item) break;
-    if (other.kind != OperationKind::kSend) continue;
-    const bool same_channel =
-        other.communicator == item.communicator && other.traffic_class == item.traffic_class;
-    const bool empty = other.bytes == 0 && !other.live && other.status == Errc::kOk;
-    if (empty || (other.live && same_channel)) ++ahead;
+    if (!other.live || other.kind != OperationKind::kSend) continue;
+    if (other.communicator == item.communicator && other.traffic_class == item.traffic_class) {
+      ++ahead;
+    }
   }
   return ahead >= tiny_options().announced_max;
 }

@@ -213,15 +213,8 @@ void Connections::adopt_session(Instant now, Peer& peer) {
 void Connections::renew_paths(Peer& peer) {
   std::array<std::byte, 8> seed{};
   state_.entropy.fill(seed);
-  PathTable renewed(state_.options.path, state_.options.initial_rtt, state_.options.train_bytes,
-                    state_.options.paths_max, load_le<std::uint64_t>(seed.data()));
-  renewed.reserve(peer.paths.size());
-  for (std::uint32_t path = 0; path < peer.paths.size(); ++path) {
-    ZHINU_ASSERT(peer.flights[path].sent.empty());
-    const auto added = renewed.add(peer.paths.config(static_cast<std::uint8_t>(path)));
-    ZHINU_ASSERT(added.ok());
-  }
-  peer.paths = std::move(renewed);
+  for (const auto& flight : peer.flights) ZHINU_ASSERT(flight.sent.empty());
+  peer.paths.renew(load_le<std::uint64_t>(seed.data()));
 }
 
 // In a new session the peer must hear of every abort, whatever it heard in the last one.

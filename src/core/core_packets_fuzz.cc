@@ -467,7 +467,6 @@ void Conversation::drain() {
   drain_transmits();
   Event event;
   while (endpoint_.poll_event(event)) {
-    if (event.kind == EventKind::kPeerUp) allocations_ = 0;
   }
   ZHINU_ASSERT(allocations_ == 0);
 }

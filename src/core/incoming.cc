@@ -192,10 +192,22 @@ void Incoming::give_held(Instant now, Communicator& communicator, std::uint32_t 
   unhold(held, &communicator);
   if (!fits) return end_unfit(slot, flow, message);
   if (message.kind == wire::FrameKind::kAnnounce) {
-    return transfers_.start(now, slot, flow, message.number, message.token, message.length);
+    return start(now, slot, flow, message);
   }
   state_.counters.add(Counter::kMessagesReceived);
   state_.complete_receive(slot, record, Errc::kOk, message.length);
+}
+
+// An announced message found its receive.
+void Incoming::start(Instant now, std::uint32_t slot, FlowId flow, const wire::Frame& message) {
+  // No segment will be acknowledged that tells its sender.
+  if (message.length == 0 &&
+      !transfers_.tell_end(flow, message.number, message.token, Errc::kTaken)) {
+    // No room to tell it now: the communicator cannot go on without it.
+    ask_abort({message.communicator, Errc::kAborted, state_.identity.rank,
+               state_.peer(peer_of(flow)).rank, 0, 0});
+  }
+  transfers_.start(now, slot, flow, message.number, message.token, message.length);
 }
 
 // The message is not what the receive was posted for.

@@ -79,6 +79,7 @@ class Incoming {
   void give(Instant now, std::uint32_t slot, FlowId flow, const wire::Frame& message);
   void give_held(Instant now, Communicator& communicator, std::uint32_t slot, std::uint32_t held);
   void end_unfit(std::uint32_t slot, FlowId flow, const wire::Frame& message);
+  void start(Instant now, std::uint32_t slot, FlowId flow, const wire::Frame& message);
   void repeat_abort(Communicator& communicator, PeerId id);
   void mismatch(ReceiveRecord& record, std::uint32_t slot, FlowId flow, const wire::Frame& message);
   std::uint32_t hold(FlowId flow, const wire::Frame& message, Communicator* communicator);
@@ -177,7 +178,7 @@ inline void Incoming::give(Instant now, std::uint32_t slot, FlowId flow,
     return end_unfit(slot, flow, message);
   }
   if (message.kind == wire::FrameKind::kAnnounce) {
-    return transfers_.start(now, slot, flow, message.number, message.token, message.length);
+    return start(now, slot, flow, message);
   }
   copy_bytes(record.buffer, message.payload, message.length);
   state_.counters.add(Counter::kMessagesReceived);

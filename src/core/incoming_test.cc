@@ -394,6 +394,22 @@ TEST(Incoming, on_announce__to_a_posted_receive_begins_the_transfer) {
   EXPECT_EQ(modules.state.incoming_index.find(State::incoming_key(modules.flow_of(), 0)), slot);
 }
 
+TEST(Incoming, start__the_sender_of_an_empty_message_hears_that_it_is_taken) {
+  for (const bool early : {false, true}) {
+    Modules modules;
+    if (!early) modules.receive({});
+    ASSERT_EQ(arrive(modules, announcement(0, 5), 0), Taken::kYes);
+    EXPECT_EQ(modules.peer().endings.empty(), early);
+    if (early) modules.receive({});
+    ASSERT_FALSE(modules.peer().endings.empty());
+    EXPECT_EQ(last_ending(modules).code, Errc::kTaken);
+    EXPECT_EQ(last_ending(modules).token, 5U);
+    EXPECT_EQ(last_ending(modules).number, 0U);
+    EXPECT_EQ(modules.completions().at(0).status, Errc::kOk);
+    modules.expect_idle();
+  }
+}
+
 TEST(Incoming, on_announce__waits_for_its_receive_and_holds_no_bytes) {
   Modules modules;
   EXPECT_EQ(arrive(modules, announcement(5'000, 9), 0), Taken::kYes);

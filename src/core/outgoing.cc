@@ -238,8 +238,12 @@ void Outgoing::on_refused(FlowId flow, std::uint32_t token, std::uint32_t number
   const bool waits = record.state == SendState::kAnnounced ||
                      (record.state == SendState::kQueued && record.has_number);
   if (!waits) return;
+  // Whatever else is taken is acknowledged.
+  if (code == Errc::kTaken && (record.kind != SendKind::kMessage || record.length > 0)) {
+    return state_.counters.add(Counter::kDropBadFrame);
+  }
   Channel& channel = state_.channels[record.channel];
-  complete(token, code);
+  complete(token, code == Errc::kTaken ? Errc::kOk : code);
   drop_ended(channel);
 }
 

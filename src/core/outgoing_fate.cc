@@ -99,7 +99,9 @@ void Outgoing::on_announce_acked(std::uint32_t slot, Flow& flow, const RefusedNu
   if (record.state != SendState::kAnnounced) return state_.try_release_send(slot);
   record.announce_acked = true;
   if (code != Errc::kOk) return end(slot, code);
-  if (record.length == 0) return complete(slot, Errc::kOk);
+  // A message waits for its receive, also without bytes: the peer remembers no more of a channel
+  // than it may announce.
+  if (record.length == 0 && record.kind != SendKind::kMessage) return complete(slot, Errc::kOk);
   // The region went while the announcement was under way: the reader waits for data.
   if (record.failure != Errc::kOk) end(slot, record.failure);
 }

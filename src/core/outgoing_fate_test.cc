@@ -170,17 +170,29 @@ TEST(Outgoing, on_acked__a_refused_read_request_ends_the_read) {
   modules.expect_idle();
 }
 
-TEST(Outgoing, on_acked__an_empty_announced_message_ends_with_its_announcement) {
+// It counts as announced until then: else a channel could have any number of them over there.
+TEST(Outgoing, on_refused__an_empty_announced_message_was_taken) {
   Modules modules;
-  modules.send(0);
+  const std::uint32_t slot = modules.send(0);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
-  EXPECT_TRUE(modules.completions().empty());
   modules.ack(modules.fill());
+  EXPECT_TRUE(modules.completions().empty());
+  EXPECT_EQ(modules.channel().announced, 1U);
+  modules.outgoing.on_refused(modules.flow_of(), slot, 0, Errc::kTaken);
   const auto done = modules.completions();
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].status, Errc::kOk);
   EXPECT_EQ(modules.channel().announced, 0U);
   modules.expect_idle();
+}
+
+TEST(Outgoing, on_refused__what_has_bytes_is_not_taken_without_them) {
+  Modules modules;
+  const std::uint32_t slot = modules.send(5'000);
+  modules.ack(modules.fill());
+  modules.outgoing.on_refused(modules.flow_of(), slot, 0, Errc::kTaken);
+  EXPECT_TRUE(modules.completions().empty());
+  EXPECT_EQ(modules.state.counters[Counter::kDropBadFrame], 1U);
 }
 
 TEST(Outgoing, on_acked__a_refused_announcement_ends_the_message) {

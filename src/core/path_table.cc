@@ -51,6 +51,22 @@ void PathTable::reserve(std::size_t paths) { paths_.reserve(paths); }
 Result<std::uint8_t> PathTable::add(const PathConfig& config) {
   if (count_ == paths_max_) return Errc::kFull;
   paths_.emplace_back();
+  return start(config);
+}
+
+void PathTable::renew(std::uint64_t seed) {
+  PathTable renewed(options_, initial_rtt_, train_bytes_, paths_max_, seed);
+  renewed.paths_ = std::move(paths_);
+  for (Path& entry : renewed.paths_) {
+    const PathConfig config = entry.config;
+    entry = Path{};
+    renewed.start(config);
+  }
+  *this = std::move(renewed);
+}
+
+// The next entry becomes a path.
+std::uint8_t PathTable::start(const PathConfig& config) {
   const auto path = static_cast<std::uint8_t>(count_++);
   Path& entry = at(path);
   entry.config = config;

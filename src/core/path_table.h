@@ -51,6 +51,9 @@ class PathTable {
   // themselves by use (suspicion needs no history). Allocates, unless reserve() did.
   Result<std::uint8_t> add(const PathConfig& config);
   void reserve(std::size_t paths);
+  // For new keys: the paths stay, their numbers start over and what was learned is forgotten.
+  // Allocates nothing.
+  void renew(std::uint64_t seed);
   std::uint32_t size() const { return count_; }
   const PathConfig& config(std::uint8_t path) const;
   PathState state(std::uint8_t path) const;
@@ -159,6 +162,7 @@ class PathTable {
   std::uint64_t secret(std::uint8_t path) const;
   std::uint32_t gap_after(std::uint8_t path, std::uint64_t number) const;
 
+  std::uint8_t start(const PathConfig& config);
   std::optional<std::uint8_t> start_train(std::uint32_t bytes);
   Mask candidates() const;
   Mask least_loaded(Mask among) const;

@@ -343,6 +343,32 @@ TEST(PathTable, next_number__gaps_follow_the_seed_only) {
   EXPECT_NE(skipped_numbers(1, 1), skipped_numbers(1, 2));
 }
 
+TEST(PathTable, renew__paths_are_as_they_were_when_they_were_added) {
+  Fixture f(2);
+  f.add(0);  // standby
+  for (int i = 0; i < 500; ++i) f.table.next_number(1);
+  f.exchange(1, at_us(0), microseconds(80));
+  f.lose(0, 3);
+  f.table.renew(2);
+  const Fixture fresh(2, 2);
+  ASSERT_EQ(f.table.size(), 3U);
+  for (std::uint8_t path = 0; path < 2; ++path) {
+    EXPECT_EQ(f.table.config(path).group, path);
+    EXPECT_EQ(f.table.state(path), PathState::kGood);
+    EXPECT_EQ(f.table.smoothed_rtt(path), Duration{});
+    EXPECT_EQ(f.table.packets_lost(path), 0U);
+    EXPECT_EQ(f.table.in_flight_bytes(path), 0U);
+    EXPECT_EQ(f.table.largest_sent(path), 0U);
+    EXPECT_EQ(f.table.weight(path), fresh.table.weight(path));
+  }
+  EXPECT_EQ(f.table.best_rtt(), kInitialRtt);
+  EXPECT_EQ(f.trains(10), (std::map<std::uint8_t, int>{{0, 5}, {1, 5}}));
+  Fixture other(3, 2);
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_EQ(f.table.next_number(1).value, other.table.next_number(1).value) << "of the new seed";
+  }
+}
+
 // Measurements.
 
 TEST(PathTable, on_ack__measures_the_rtt) {

@@ -261,16 +261,15 @@ void State::want_control(Peer& peer) {
 }
 
 std::size_t State::memory_bytes() const {
+  const auto held_by = [](const auto& items) { return items.capacity() * sizeof(items[0]); };
+  const std::size_t done_slots = std::size_t{done_mask_} + 1;
   return sends.memory_bytes() + receives.memory_bytes() + sent_packets.memory_bytes() +
          channels.memory_bytes() + unexpected.memory_bytes() + refusals.memory_bytes() +
          held.memory_bytes() + channel_index.memory_bytes() + incoming_index.memory_bytes() +
          in_paths.memory_bytes() + regions.memory_bytes() + send_deadlines.memory_bytes() +
-         receive_deadlines.memory_bytes() + timers.memory_bytes() +
-         peers.capacity() * sizeof(peers.front()) +
-         dirty_timers.capacity() * sizeof(std::uint32_t) +
-         map_words_.capacity() * sizeof(std::uint64_t) +
-         free_maps_.capacity() * sizeof(std::uint32_t) + events_.capacity() * sizeof(Event) +
-         (std::size_t{done_mask_} + 1) * sizeof(std::uint32_t);
+         receive_deadlines.memory_bytes() + timers.memory_bytes() + held_by(peers) +
+         held_by(dirty_timers) + held_by(map_words_) + held_by(free_maps_) + held_by(events_) +
+         done_slots * sizeof(std::uint32_t);
 }
 
 }  // namespace zhinu::core
