@@ -30,27 +30,38 @@ inline void store_le(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-// Copies bytes that do not overlap. Up to this many are copied 16 at a time, where a call of
-// memcpy would cost as much as all else that is done for a short message.
+// Copies bytes that do not overlap. Up to this many are copied inline, where a call of memcpy
+// would cost as much as all else that is done for a short message.
 inline constexpr std::size_t kInlineCopyBytesMax = 256;
 
+// The first and the last T of the bytes, which may overlap: sizeof(T) to twice as many bytes.
+template <class T>
+inline void copy_ends(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const auto first = load_le<T>(from);
+  const auto last = load_le<T>(from + bytes - sizeof(T));
+  store_le(to, first);
+  store_le(to + bytes - sizeof(T), last);
+}
+
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  struct Block {
-    std::uint64_t low;
-    std::uint64_t high;
-  };
-  if (bytes == 0) return;  // memcpy may not be given the null pointer of an empty message
-  if (bytes < sizeof(Block) || bytes > kInlineCopyBytesMax) {
-    std::memcpy(to, from, bytes);
-    return;
+  using Word = std::uint64_t;
+  using Pair [[gnu::vector_size(16)]] = Word;
+  constexpr std::size_t kBlock = 2 * sizeof(Pair);
+  if (bytes < sizeof(Word) || bytes > kInlineCopyBytesMax) {
+    // memcpy may not be given the null pointer of an empty message.
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  } else if (bytes <= sizeof(Pair)) {
+    copy_ends<Word>(to, from, bytes);
+  } else if (bytes <= kBlock) {
+    copy_ends<Pair>(to, from, bytes);
+  } else {
+    // The last block may overlap the one before.
+    const std::size_t last = bytes - kBlock;
+    for (std::size_t at = 0; at < last; at += kBlock) {
+      copy_ends<Pair>(to + at, from + at, kBlock);
+    }
+    copy_ends<Pair>(to + last, from + last, kBlock);
   }
-  std::size_t i = 0;
-  do {
-    store_le(to + i, load_le<Block>(from + i));
-    i += sizeof(Block);
-  } while (i + sizeof(Block) <= bytes);
-  // The last block may overlap the one before.
-  store_le(to + bytes - sizeof(Block), load_le<Block>(from + bytes - sizeof(Block)));
 }
 
 }  // namespace zhinu

@@ -47,12 +47,19 @@ class SlotPool {
   // Like acquire, but leaves the members as the last owner left them (only
   // `next` is reset): for hot slots whose owner sets every member itself.
   std::uint32_t acquire_raw() {
-    if (free_head_ == kNoSlot) return kNoSlot;
-    const std::uint32_t index = free_head_;
-    free_head_ = slots_[index].next;
-    slots_[index].next = kNoSlot;
-    --available_;
+    std::uint32_t index = kNoSlot;
+    static_cast<void>(acquire_raw(index));
     return index;
+  }
+  // The same for an owner that wants the object at once. Null, and `index` as it was, when full.
+  T* acquire_raw(std::uint32_t& index) {
+    if (free_head_ == kNoSlot) return nullptr;
+    index = free_head_;
+    T& slot = slots_[index];
+    free_head_ = slot.next;
+    slot.next = kNoSlot;
+    --available_;
+    return &slot;
   }
 
   void release(std::uint32_t index) {

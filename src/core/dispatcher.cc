@@ -95,6 +95,11 @@ Status Dispatcher::handle_packet(Instant now, const Arrival& arrival, ByteSpan p
   if (const Status genuine = verify(now, packet, peer, path); !genuine.ok()) {
     return drop(genuine.error());
   }
+  if (names_a_flow(packet_.header.traffic_class)) {
+    packet_.header.message_base =
+        wire::expand_number(static_cast<std::uint32_t>(packet_.header.message_base),
+                            peer->flow(packet_.header.traffic_class).incoming.floor());
+  }
   if (const Status frames = wire::decode_frames(packet, packet_); !frames.ok()) {
     connections_.close_peer(now, *peer, Errc::kProtocolViolation);
     return drop(frames.error());
@@ -160,11 +165,9 @@ Taken Dispatcher::handle_frames(Instant now, Peer& peer) {
   Flow* const flow = names_a_flow(traffic_class) ? &peer.flow(traffic_class) : nullptr;
   const FlowId id = flow_id(peer.id, traffic_class);
   for (std::uint32_t i = 0; i < packet_.frame_count; ++i) {
-    wire::Frame& frame = packet_.frames[i];
+    const wire::Frame& frame = packet_.frames[i];
     Taken taken = Taken::kBad;
     if (flow != nullptr && is_message(frame)) {
-      frame.number =
-          wire::expand_number(static_cast<std::uint32_t>(frame.number), flow->incoming.floor());
       taken = incoming_.on_message(now, *flow, id, frame);
     } else {
       taken = handle_frame(now, peer, frame);
@@ -247,18 +250,17 @@ Taken Dispatcher::handle_one_sided(Instant now, Peer& peer, const wire::Frame& f
   const bool announces = frame.kind == FrameKind::kWrite || frame.kind == FrameKind::kReadAnnounce;
   if (announces && is_run(frame.token)) return Taken::kBad;  // it could not be answered
   const FlowId id = flow_id(peer.id, traffic_class);
-  const std::uint64_t number = wire::expand_number(static_cast<std::uint32_t>(frame.number),
-                                                   peer.flow(traffic_class).incoming.floor());
   if (frame.kind == FrameKind::kSegment) {
-    return transfers_.on_segment(now, id, number, frame.offset,
+    return transfers_.on_segment(now, id, frame.number, frame.offset,
                                  {frame.payload, static_cast<std::size_t>(frame.length)});
   }
-  if (frame.kind == FrameKind::kPut) return incoming_.on_put(now, id, frame, number);
-  if (frame.kind == FrameKind::kWrite) return incoming_.on_write(now, id, frame, number);
-  if (frame.kind == FrameKind::kRead) return incoming_.on_read(now, id, frame, number);
-  if (frame.kind == FrameKind::kReadData) return incoming_.on_read_data(now, id, frame, number);
+  if (frame.kind == FrameKind::kPut) return incoming_.on_put(now, id, frame, frame.number);
+  if (frame.kind == FrameKind::kWrite) return incoming_.on_write(now, id, frame, frame.number);
+  if (frame.kind == FrameKind::kRead) return incoming_.on_read(now, id, frame, frame.number);
+  if (frame.kind == FrameKind::kReadData)
+    return incoming_.on_read_data(now, id, frame, frame.number);
   ZHINU_ASSERT(frame.kind == FrameKind::kReadAnnounce);
-  return incoming_.on_read_announce(now, id, frame, number);
+  return incoming_.on_read_announce(now, id, frame, frame.number);
 }
 
 Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {

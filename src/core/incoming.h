@@ -74,9 +74,11 @@ class Incoming {
              const wire::Frame& message, bool waits);
   static bool waits_for_another(const Flow& flow, std::uint64_t number, std::uint8_t order);
   bool behind_parked(const Flow& flow, std::uint16_t communicator, std::uint64_t number) const;
-  std::uint32_t take_posted(Communicator& communicator, FlowId flow, const wire::Frame& message);
+  ReceiveRecord* take_posted(Communicator& communicator, FlowId flow, const wire::Frame& message,
+                             std::uint32_t& taken);
   std::uint32_t find_unexpected(const Communicator& communicator, const ReceiveArgs& args) const;
-  void give(Instant now, std::uint32_t slot, FlowId flow, const wire::Frame& message);
+  void give(Instant now, std::uint32_t slot, ReceiveRecord& record, FlowId flow,
+            const wire::Frame& message);
   void give_held(Instant now, Communicator& communicator, std::uint32_t slot, std::uint32_t held);
   void end_unfit(std::uint32_t slot, FlowId flow, const wire::Frame& message);
   void start(Instant now, std::uint32_t slot, FlowId flow, const wire::Frame& message);
@@ -120,9 +122,10 @@ class Incoming {
 
 inline std::uint32_t Incoming::post_receive(Instant now, Communicator& communicator,
                                             const ReceiveArgs& args) {
-  const std::uint32_t slot = state_.acquire_receive();
-  if (slot == kNoSlot) return kNoSlot;
-  ReceiveRecord& record = state_.receives[slot];
+  std::uint32_t slot = kNoSlot;
+  ReceiveRecord* const acquired = state_.acquire_receive(slot);
+  if (acquired == nullptr) return kNoSlot;
+  ReceiveRecord& record = *acquired;
   record.kind = ReceiveKind::kReceive;
   record.state = ReceiveState::kPosted;
   record.traffic_class = args.traffic_class;
@@ -150,9 +153,9 @@ inline void Incoming::grant_credit(const ReceiveArgs& args, Communicator& commun
   if (args.buffer.size() > state_.options.eager_bytes_max) offer_credit(args.peer, *channel);
 }
 
-// Takes the first posted receive that the message fits out of its bucket, or kNoSlot.
-inline std::uint32_t Incoming::take_posted(Communicator& communicator, FlowId flow,
-                                           const wire::Frame& message) {
+// Takes the first posted receive that the message fits out of its bucket, if there is one.
+inline ReceiveRecord* Incoming::take_posted(Communicator& communicator, FlowId flow,
+                                            const wire::Frame& message, std::uint32_t& taken) {
   auto& bucket = communicator.posted[Communicator::bucket_of(message.tag, message.digest != 0)];
   const PeerId source = peer_of(flow);
   const TrafficClass traffic_class = class_of(flow);
@@ -162,17 +165,17 @@ inline std::uint32_t Incoming::take_posted(Communicator& communicator, FlowId fl
         record.traffic_class == traffic_class && (record.peer == source || record.peer.is_none())) {
       bucket.remove(state_.receives, slot, record);
       --communicator.posted_count;
-      return slot;
+      taken = slot;
+      return &record;
     }
     slot = record.list_next;
   }
-  return kNoSlot;
+  return nullptr;
 }
 
 // Gives a message that just arrived, or an announced one, to a receive.
-inline void Incoming::give(Instant now, std::uint32_t slot, FlowId flow,
+inline void Incoming::give(Instant now, std::uint32_t slot, ReceiveRecord& record, FlowId flow,
                            const wire::Frame& message) {
-  ReceiveRecord& record = state_.receives[slot];
   record.peer = peer_of(flow);
   if (record.digest != message.digest || message.length > record.capacity) {
     return end_unfit(slot, flow, message);
@@ -202,10 +205,11 @@ inline Taken Incoming::on_message(Instant now, Flow& flow, FlowId id, const wire
     return not_held(id, message.number);
   }
   if (communicator != nullptr && communicator->posted_count > 0 && !waits) {
-    const std::uint32_t posted = take_posted(*communicator, id, message);
-    if (posted != kNoSlot) {
+    std::uint32_t slot = kNoSlot;
+    ReceiveRecord* const posted = take_posted(*communicator, id, message, slot);
+    if (posted != nullptr) {
       transfers_.forget_refusal(id, message.number);
-      give(now, posted, id, message);
+      give(now, slot, *posted, id, message);
       mark(now, flow, id, message.number);
       return Taken::kYes;
     }

@@ -118,7 +118,8 @@ void Incoming::release_parked(Instant now, FlowId id) {
 // An unexpected message in no list: to a posted receive, or behind the others.
 void Incoming::offer(Instant now, Communicator& communicator, std::uint32_t slot) {
   const Unexpected& waiting = state_.unexpected[slot];
-  const std::uint32_t posted = take_posted(communicator, waiting.flow, frame_of(waiting));
+  std::uint32_t posted = kNoSlot;
+  static_cast<void>(take_posted(communicator, waiting.flow, frame_of(waiting), posted));
   if (posted != kNoSlot) return give_held(now, communicator, posted, slot);
   communicator.unexpected[Communicator::bucket_of(waiting.tag, waiting.digest != 0)].push_back(
       state_.unexpected, slot);

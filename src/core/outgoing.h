@@ -135,10 +135,22 @@ class Outgoing {
     kTurnEnded,    // its quantum is used up
     kPacketFull,
   };
+  // Bounds of what a channel may send in its turn.
+  struct Turn {
+    std::uint64_t number_limit = 0;  // of the peer's window
+    std::uint32_t packet_room = 0;   // of an empty packet of the path
+    std::uint32_t eager_max = 0;     // the peer's limit
+  };
   // Sends from one channel until its turn, its queues or the packet end.
   Step fill_from_channel(Instant now, Flow& flow, std::uint32_t channel, PacketBuilder& builder);
   Step fill_from_lane(Instant now, Flow& flow, Channel& channel, Lane& lane,
                       PacketBuilder& builder);
+  // These send one message; kEmpty tells that there may be more.
+  Step send_fresh(Flow& flow, Channel& channel, Lane& lane, std::uint32_t slot, SendRecord& record,
+                  const Turn& turn, PacketBuilder& builder);
+  Step send_next(Instant now, Flow& flow, Channel& channel, Lane& lane, const Turn& turn,
+                 PacketBuilder& builder);
+  Step after_eager(PacketBuilder& builder);
   void fill_bulk(Flow& flow, PacketBuilder& builder);
   // Bytes of its frame with payload when it goes whole.
   static std::uint64_t eager_bytes(const SendRecord& record) {
@@ -153,10 +165,10 @@ class Outgoing {
   void add_segment(std::uint32_t slot, std::uint64_t offset, std::uint32_t length,
                    PacketBuilder& builder);
   void assign_number(Flow& flow, Channel& channel, SendRecord& record);
+  static void put_in_order(const Flow& flow, Channel& channel, SendRecord& record);
   void assign_one_sided(Channel& channel, SendRecord& record);
   void after_announce(Instant now, Channel& channel, std::uint32_t slot);
-  static bool goes_eager(const SendRecord& record, const Channel& channel,
-                         std::uint32_t packet_room, std::uint32_t eager_max);
+  static bool goes_eager(const SendRecord& record, const Channel& channel, const Turn& turn);
 
   State& state_;
 };
@@ -168,9 +180,10 @@ inline std::uint32_t Outgoing::post_send(Peer& peer, Communicator& communicator,
   const FlowId id = flow_id(peer.id, args.traffic_class);
   Channel* const channel = state_.channel_of(id, communicator);
   if (channel == nullptr) return kNoSlot;
-  const std::uint32_t slot = state_.acquire_send();
-  if (slot == kNoSlot) return kNoSlot;
-  SendRecord& record = state_.sends[slot];
+  std::uint32_t slot = kNoSlot;
+  SendRecord* const acquired = state_.acquire_send(slot);
+  if (acquired == nullptr) return kNoSlot;
+  SendRecord& record = *acquired;
   record.kind = SendKind::kMessage;
   record.tag = args.tag;
   record.digest = args.digest;

@@ -55,6 +55,11 @@ void Outgoing::on_messages_acked(const SentItem& item, Flow& flow, const Refused
       if (record.kind == SendKind::kReadRequest) pause(refused.at, record);
       requeue_for_announce(slot);
       --record.references;
+    } else if (code == Errc::kOk && record.state == SendState::kEager &&
+               record.kind != SendKind::kReadRequest) {
+      flow.outgoing.mark(record.number);
+      --record.references;
+      complete(slot, record, Errc::kOk);
     } else {
       if (code == Errc::kOk) flow.outgoing.mark(record.number);
       if (record.state == SendState::kEager) {

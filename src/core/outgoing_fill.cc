@@ -42,7 +42,7 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
 
 }  // namespace
 
-// Small messages by the dozen go through these three: inline, they cost half.
+// Small messages by the dozen go through these: inline, they cost half.
 [[gnu::always_inline]] inline wire::Frame Outgoing::message_frame(const SendRecord& record) {
   return {.kind = record.digest != 0 ? wire::FrameKind::kMessageDigest : wire::FrameKind::kMessage,
           .order = record.order,
@@ -54,12 +54,9 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
           .payload = record.data};
 }
 
-[[gnu::always_inline]] inline void Outgoing::assign_number(Flow& flow, Channel& channel,
-                                                           SendRecord& record) {
-  if (record.has_number) return;
-  record.has_number = true;
-  record.number = flow.next_number++;
-  if (record.kind != SendKind::kMessage) return assign_one_sided(channel, record);
+// A numbered message is behind the last one of its channel.
+[[gnu::always_inline]] inline void Outgoing::put_in_order(const Flow& flow, Channel& channel,
+                                                          SendRecord& record) {
   if (channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen) {
     const std::uint64_t distance = record.number - channel.last_number;
     record.order = static_cast<std::uint8_t>(std::min<std::uint64_t>(distance, 255));
@@ -69,8 +66,15 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
   ++channel.messages_sent;
 }
 
-[[gnu::always_inline]] inline void Outgoing::add_eager(std::uint32_t slot, SendRecord& record,
-                                                       PacketBuilder& builder) {
+void Outgoing::assign_number(Flow& flow, Channel& channel, SendRecord& record) {
+  if (record.has_number) return;
+  record.has_number = true;
+  record.number = flow.next_number++;
+  if (record.kind != SendKind::kMessage) return assign_one_sided(channel, record);
+  put_in_order(flow, channel, record);
+}
+
+void Outgoing::add_eager(std::uint32_t slot, SendRecord& record, PacketBuilder& builder) {
   wire::Frame& frame = builder.add_message(record.number, eager_bytes(record));
   if (record.kind == SendKind::kMessage) {
     frame = message_frame(record);
@@ -80,7 +84,7 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
   builder.chain(slot, record);
 }
 
-[[gnu::noinline]] std::uint64_t Outgoing::one_sided_bytes(const SendRecord& record) {
+std::uint64_t Outgoing::one_sided_bytes(const SendRecord& record) {
   const std::uint64_t overhead = wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
   return record.kind == SendKind::kReadRequest ? overhead : overhead + record.length;
 }
@@ -214,13 +218,11 @@ bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {
   return true;
 }
 
-// `packet_room` is that of an empty packet of the path, `eager_max` the peer's limit.
-bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel,
-                          std::uint32_t packet_room, std::uint32_t eager_max) {
+bool Outgoing::goes_eager(const SendRecord& record, const Channel& channel, const Turn& turn) {
   if (record.kind == SendKind::kReadRequest) return true;
   if (record.announce_queued || record.failure != Errc::kOk) return false;
   if (channel.closed && record.kind == SendKind::kMessage) return false;
-  return record.length <= eager_max && eager_bytes(record) <= packet_room;
+  return record.length <= turn.eager_max && eager_bytes(record) <= turn.packet_room;
 }
 
 Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_t channel_slot,
@@ -247,56 +249,96 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
 
 [[gnu::noinline]] Outgoing::Step Outgoing::fill_from_lane(Instant now, Flow& flow, Channel& channel,
                                                           Lane& lane, PacketBuilder& builder) {
-  const std::uint32_t whole_packet =
-      builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset);
-  const std::uint32_t eager_max = state_.peer(peer_of(channel.flow)).session.eager_bytes_max;
-  const std::uint64_t number_limit = flow.outgoing.floor() + NumberWindow::kWindow;
-  const bool misbehaves = state_.misbehaviour != nullptr;
+  const Turn turn{.number_limit = flow.outgoing.floor() + NumberWindow::kWindow,
+                  .packet_room = builder.limit() - static_cast<std::uint32_t>(wire::kFramesOffset),
+                  .eager_max = state_.peer(peer_of(channel.flow)).session.eager_bytes_max};
+  const std::uint64_t fresh_max =
+      channel.closed
+          ? 0
+          : std::min<std::uint64_t>(turn.packet_room, wire::kMessageFrameBytes + turn.eager_max);
   while (!lane.queue.empty()) {
     const std::uint32_t slot = lane.queue.head;
     SendRecord& record = state_.sends[slot];
-    if (record.state == SendState::kEnded) {
-      lane.queue.pop_front(state_.sends);
-      --record.references;
-      state_.try_release_send(slot);
-      continue;
-    }
-    const std::uint64_t number = record.has_number ? record.number : flow.next_number;
-    if (number >= number_limit) return Step::kFlowBlocked;
-    if (!builder.fits_number(number)) return Step::kPacketFull;
-    if (goes_eager(record, channel, whole_packet, eager_max)) {
-      const auto bytes = static_cast<std::uint32_t>(eager_bytes(record));
-      if (!builder.fits_message(bytes)) return Step::kPacketFull;
-      if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
-      channel.deficit_bytes -= bytes;
-      lane.queue.take_front(record);
-      assign_number(flow, channel, record);
-      record.state = SendState::kEager;
-      add_eager(slot, record, builder);
-      if (misbehaves && state_.misbehaviour->short_send()) {
-        builder.close();
-        return Step::kPacketFull;
-      }
-    } else {
-      // What was sent before and not held goes beyond the limit: those that are announced may be
-      // behind it in order, and would wait for it for ever.
-      if (lane.announced >= state_.options.announced_max && !record.announce_queued) {
-        return Step::kBlocked;
-      }
-      if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
-      lane.queue.take_front(record);
-      assign_number(flow, channel, record);
-      record.open_transfer();
-      record.state = SendState::kAnnounced;
-      --record.references;  // the queue's; the packet takes its own
-      add_announce(slot, builder);
-      after_announce(now, channel, slot);
-    }
+    const std::uint64_t bytes = wire::kMessageFrameBytes + record.length;
+    const Step step = record.is_fresh_message() && bytes <= fresh_max
+                          ? send_fresh(flow, channel, lane, slot, record, turn, builder)
+                          : send_next(now, flow, channel, lane, turn, builder);
+    if (step != Step::kEmpty) return step;
   }
   return Step::kEmpty;
 }
 
-[[gnu::noinline]] void Outgoing::assign_one_sided(Channel& channel, SendRecord& record) {
+// send_next() for what almost all messages of almost all flows are.
+[[gnu::always_inline]] inline Outgoing::Step Outgoing::send_fresh(Flow& flow, Channel& channel,
+                                                                  Lane& lane, std::uint32_t slot,
+                                                                  SendRecord& record,
+                                                                  const Turn& turn,
+                                                                  PacketBuilder& builder) {
+  const auto bytes = static_cast<std::uint32_t>(wire::kMessageFrameBytes + record.length);
+  if (flow.next_number >= turn.number_limit) return Step::kFlowBlocked;
+  if (!builder.fits_number(flow.next_number)) return Step::kPacketFull;
+  if (!builder.fits_message(bytes)) return Step::kPacketFull;
+  if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
+  channel.deficit_bytes -= bytes;
+  lane.queue.take_front(record);
+  record.has_number = true;
+  record.number = flow.next_number++;
+  put_in_order(flow, channel, record);
+  record.state = SendState::kEager;
+  builder.add_message(record.number, bytes) = message_frame(record);
+  builder.chain(slot, record);
+  return after_eager(builder);
+}
+
+// Sends the first of the queue.
+[[gnu::noinline]] Outgoing::Step Outgoing::send_next(Instant now, Flow& flow, Channel& channel,
+                                                     Lane& lane, const Turn& turn,
+                                                     PacketBuilder& builder) {
+  const std::uint32_t slot = lane.queue.head;
+  SendRecord& record = state_.sends[slot];
+  if (record.state == SendState::kEnded) {
+    lane.queue.take_front(record);
+    --record.references;
+    state_.try_release_send(slot, record);
+    return Step::kEmpty;
+  }
+  const std::uint64_t number = record.has_number ? record.number : flow.next_number;
+  if (number >= turn.number_limit) return Step::kFlowBlocked;
+  if (!builder.fits_number(number)) return Step::kPacketFull;
+  if (goes_eager(record, channel, turn)) {
+    const auto bytes = static_cast<std::uint32_t>(eager_bytes(record));
+    if (!builder.fits_message(bytes)) return Step::kPacketFull;
+    if (bytes > channel.deficit_bytes) return Step::kTurnEnded;
+    channel.deficit_bytes -= bytes;
+    lane.queue.take_front(record);
+    assign_number(flow, channel, record);
+    record.state = SendState::kEager;
+    add_eager(slot, record, builder);
+    return after_eager(builder);
+  }
+  // What was sent before and not held goes beyond the limit: those that are announced may be
+  // behind it in order, and would wait for it for ever.
+  if (lane.announced >= state_.options.announced_max && !record.announce_queued) {
+    return Step::kBlocked;
+  }
+  if (!builder.fits(announce_bytes(record))) return Step::kPacketFull;
+  lane.queue.take_front(record);
+  assign_number(flow, channel, record);
+  record.open_transfer();
+  record.state = SendState::kAnnounced;
+  --record.references;  // the queue's; the packet takes its own
+  add_announce(slot, builder);
+  after_announce(now, channel, slot);
+  return Step::kEmpty;
+}
+
+inline Outgoing::Step Outgoing::after_eager(PacketBuilder& builder) {
+  if (state_.misbehaviour == nullptr || !state_.misbehaviour->short_send()) return Step::kEmpty;
+  builder.close();
+  return Step::kPacketFull;
+}
+
+void Outgoing::assign_one_sided(Channel& channel, SendRecord& record) {
   if (record.ordered) {
     record.behind =
         channel.has_ordered ? static_cast<std::uint32_t>(record.number - channel.last_ordered) : 0;
@@ -310,7 +352,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   }
 }
 
-[[gnu::noinline]] void Outgoing::after_announce(Instant now, Channel& channel, std::uint32_t slot) {
+void Outgoing::after_announce(Instant now, Channel& channel, std::uint32_t slot) {
   SendRecord& record = state_.sends[slot];
   record.announce_queued = false;
   record.counts_announced = true;
@@ -332,9 +374,8 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   push_bulk(slot);
 }
 
-// A frame of a one-sided operation that goes whole. Out of line, as it would take the registers
-// of the loop over small messages.
-[[gnu::noinline]] void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
+// A frame of a one-sided operation that goes whole.
+void Outgoing::describe(const SendRecord& record, wire::Frame& frame) {
   frame = wire::Frame{.kind = eager_kind(record),
                       .communicator = record.communicator,
                       .number = record.number,
@@ -354,7 +395,7 @@ Outgoing::Step Outgoing::fill_from_channel(Instant now, Flow& flow, std::uint32_
   }
 }
 
-[[gnu::noinline]] void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
+void Outgoing::add_announce(std::uint32_t slot, PacketBuilder& builder) {
   SendRecord& record = state_.sends[slot];
   wire::Frame& frame = builder.add_message(record.number, announce_bytes(record));
   if (record.kind == SendKind::kMessage) {

@@ -74,7 +74,9 @@ TEST_F(PacketBuilderTest, fits_number__from_the_first_number_to_its_delta) {
   EXPECT_FALSE(packet.fits_number(1'001 + wire::kMessageDeltaMax));
   packet.add_message(1'255, 12);
   EXPECT_EQ(packet.packet().header.message_base, 1'000U);
-  EXPECT_DEATH(packet.add_message(999, 12), "fits_number");
+  packet.add_message(999, 12) = message(999);
+  std::array<std::byte, 200> out{};
+  EXPECT_EQ(wire::encode(packet.packet(), out, SIZE_MAX).error(), Errc::kInvalidArgument);
 }
 
 TEST_F(PacketBuilderTest, chain__only_the_last_item_grows) {

@@ -98,6 +98,11 @@ struct SendTransfer {
 };
 
 struct alignas(64) SendRecord : SendBase, SendPayload, SendTransfer {
+  // A message that was posted, and nothing else happened to it.
+  bool is_fresh_message() const {
+    return kind == SendKind::kMessage && state == SendState::kQueued && !has_number &&
+           !announce_queued;
+  }
   void reset() {
     const std::uint32_t kept = generation;
     static_cast<SendBase&>(*this) = SendBase{};

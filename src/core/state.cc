@@ -193,7 +193,7 @@ void State::poll_send(std::uint32_t slot, Completion& out) {
       .own_digest = record.digest,
       .peer_digest = record.digest};
   record.polled = true;
-  try_release_send(slot, record);
+  if (record.references == 0 && !record.cancel_pending) release_send(slot, record);
 }
 
 std::size_t State::poll_completions(std::span<Completion> out) {

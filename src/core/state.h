@@ -44,16 +44,20 @@ class State {
   // for them cannot keep their reads from being answered, nor their writes out.
   static constexpr std::uint32_t kPeersShare = 16;
   std::uint32_t acquire_send(bool for_peer = false) {
-    if (pool_fails() || sends.available() <= (for_peer ? 0 : kPeersShare)) return kNoSlot;
-    const std::uint32_t slot = sends.acquire_raw();
-    sends[slot].reset();
+    std::uint32_t slot = kNoSlot;
+    static_cast<void>(acquire_send(slot, for_peer));
     return slot;
   }
+  SendRecord* acquire_send(std::uint32_t& slot, bool for_peer = false) {
+    return acquire(sends, slot, for_peer);
+  }
   std::uint32_t acquire_receive(bool for_peer = false) {
-    if (pool_fails() || receives.available() <= (for_peer ? 0 : kPeersShare)) return kNoSlot;
-    const std::uint32_t slot = receives.acquire_raw();
-    receives[slot].reset();
+    std::uint32_t slot = kNoSlot;
+    static_cast<void>(acquire_receive(slot, for_peer));
     return slot;
+  }
+  ReceiveRecord* acquire_receive(std::uint32_t& slot, bool for_peer = false) {
+    return acquire(receives, slot, for_peer);
   }
   std::uint32_t acquire_unexpected(bool announced);
   void release_unexpected(std::uint32_t slot);
@@ -103,8 +107,8 @@ class State {
       try_release_send(slot, record);
     }
   }
-  void complete_receive(std::uint32_t slot, ReceiveRecord& record, Errc status,
-                        std::uint64_t bytes) {
+  [[gnu::always_inline]] void complete_receive(std::uint32_t slot, ReceiveRecord& record,
+                                               Errc status, std::uint64_t bytes) {
     ZHINU_ASSERT(record.state != ReceiveState::kEnded);
     ZHINU_ASSERT(record.state != ReceiveState::kFree);
     record.state = ReceiveState::kEnded;
@@ -123,6 +127,9 @@ class State {
   void try_release_send(std::uint32_t slot, SendRecord& record) {
     if (record.state != SendState::kEnded || record.references > 0 || record.cancel_pending) return;
     if (record.has_user && !record.polled) return;
+    release_send(slot, record);
+  }
+  void release_send(std::uint32_t slot, SendRecord& record) {
     ZHINU_ASSERT(!record.in_bulk);
     record.state = SendState::kFree;
     sends.release(slot, record);
@@ -202,6 +209,13 @@ class State {
  private:
   static std::uint64_t channel_key(FlowId flow, std::uint16_t communicator) {
     return (static_cast<std::uint64_t>(flow.value) << 16) | communicator;
+  }
+  template <class Record>
+  Record* acquire(SlotPool<Record>& pool, std::uint32_t& slot, bool for_peer) {
+    if (pool_fails() || pool.available() <= (for_peer ? 0 : kPeersShare)) return nullptr;
+    Record* const record = pool.acquire_raw(slot);
+    if (record != nullptr) record->reset();
+    return record;
   }
   bool pool_fails() { return misbehaviour != nullptr && misbehaviour->full_pool(); }
   void poll_receive(std::uint32_t slot, Completion& out);

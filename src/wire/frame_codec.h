@@ -31,9 +31,9 @@ constexpr bool is_numbered(FrameKind kind) {
   return kind >= FrameKind::kMessage && kind <= FrameKind::kReadAnnounce;
 }
 
-// Low 32 bits of a message's number, modulo 2^32 like the base.
-inline std::uint32_t number_of(std::uint8_t delta, const Header& header) {
-  return static_cast<std::uint32_t>(header.message_base) + delta;
+// A message's number; whole if the caller made the base so.
+inline std::uint64_t number_of(std::uint8_t delta, const Header& header) {
+  return header.message_base + delta;
 }
 
 // True if [offset, offset + length) is within 64 bits.

@@ -5,8 +5,9 @@
 // caller of the codec. docs/wire-format.md is the byte-exact description.
 // Ownership: payload pointers borrow, from user memory when a packet is built,
 // from the datagram when one was decoded. Numbers are whole (64 bits) when a
-// packet is built; after decoding `Header::number` and every message number
-// hold the 32 bits that were on the wire until the receiver has expanded them.
+// packet is built. After decoding, `Header::number` and `Header::message_base` hold
+// the 32 bits that were on the wire until the receiver has expanded them, and other
+// numbers as codec.h says.
 #pragma once
 
 #include <array>

@@ -31,17 +31,12 @@ Errc encode_error(const Packet& packet);
 // Payloads of `out` borrow from `bytes`.
 Errc decode(ByteSpan bytes, Packet& out);
 
-// Makes a decoded packet one that can be encoded again: base, numbers and ranges are
-// expanded as by a receiver that expects numbers around the ones it got.
+// Makes a decoded packet one that can be encoded again: a receiver that expects numbers around
+// the ones it got has expanded those of its ACK ranges.
 inline void expand_packet(Packet& packet) {
-  const std::uint64_t base = packet.header.message_base;
   for (std::uint32_t i = 0; i < packet.frame_count; ++i) {
     Frame& frame = packet.frames[i];
-    if (frame.kind == FrameKind::kAck) {
-      frame.number = packet.ack_ranges[frame.token].last;
-    } else if (frame.kind >= FrameKind::kMessage && frame.kind <= FrameKind::kReadAnnounce) {
-      frame.number = base + static_cast<std::uint32_t>(frame.number - base);
-    }
+    if (frame.kind == FrameKind::kAck) frame.number = packet.ack_ranges[frame.token].last;
   }
 }
 
