@@ -10,6 +10,7 @@ void NumberWindow::advance_floor() {
     // The shift brought `bit` zeros in from above, so the run ends inside the word.
     ZHINU_ASSERT(bit + run <= kWordBits);
     if (run == 0) break;
+    ahead_ -= run;
     word &= ~((~0ULL >> (kWordBits - run)) << bit);
     floor_ += run;
     if (bit + run < kWordBits) break;

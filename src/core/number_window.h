@@ -31,10 +31,11 @@ class NumberWindow {
     if (number == floor_) {
       // In order, its bit need not be set to be cleared.
       ++floor_;
-      if (((word_of(floor_) >> (floor_ % kWordBits)) & 1) != 0) advance_floor();
+      if (ahead_ > 0) advance_floor();
       return;
     }
     ZHINU_ASSERT(look(number) == Seen::kFresh);
+    ++ahead_;
     bitmap_[number / kWordBits % kWords] |= 1ULL << (number % kWordBits);
   }
 
@@ -59,6 +60,7 @@ class NumberWindow {
 
   std::array<std::uint64_t, kWords> bitmap_{};  // ring, bit of number n at n % kWindow
   std::uint64_t floor_ = 0;                     // every number below was seen
+  std::uint32_t ahead_ = 0;                     // numbers above it that were seen
 };
 
 }  // namespace zhinu::core

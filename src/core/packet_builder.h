@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/records.h"
 #include "wire/codec.h"
@@ -25,20 +26,18 @@ class PacketBuilder {
   std::uint32_t limit() const { return limit_; }
   // Bytes that still fit, frames included.
   std::uint32_t room() const { return limit_ - bytes_; }
-  bool closed() const { return closed_; }
   // Nothing may be added any more.
-  void close() { closed_ = true; }
+  void close() { limit_ = bytes_; }
   bool empty() const { return packet_.frame_count == 0; }
   bool has_items() const { return sent_.item_count > 0; }
 
   // True if a frame of `bytes`, payload included, and one more item fit.
   bool fits(std::size_t bytes) const {
-    return !closed_ && bytes <= room() && packet_.has_room() && sent_.item_count < kSentItemsMax;
+    return bytes <= room() && packet_.has_room() && sent_.item_count < kSentItemsMax;
   }
   // True if message `number` can be expressed beside the messages already here.
   bool fits_number(std::uint64_t number) const {
-    // A smaller number wraps around to a large distance.
-    return !has_base_ || number - packet_.header.message_base <= wire::kMessageDeltaMax;
+    return number - base_ <= delta_max_;  // a smaller number wraps around to a large distance
   }
 
   // A frame whose size the caller checked with fits(). `bytes` includes its payload.
@@ -50,9 +49,9 @@ class PacketBuilder {
   // A place for the frame of message `number`, which the caller assigns whole. The caller checked
   // with fits_number(); the encoder refuses a number that does not fit.
   wire::Frame& add_message(std::uint64_t number, std::size_t bytes) {
-    if (!has_base_) {
-      has_base_ = true;
-      packet_.header.message_base = number;
+    if (delta_max_ != wire::kMessageDeltaMax) {
+      delta_max_ = wire::kMessageDeltaMax;
+      packet_.header.message_base = base_ = number;
     }
     ZHINU_ASSERT(bytes <= room());
     bytes_ += static_cast<std::uint32_t>(bytes);
@@ -69,7 +68,7 @@ class PacketBuilder {
   }
   // True if fits() is, or if only an item is missing and a chain of messages can grow.
   bool fits_message(std::size_t bytes) const {
-    return !closed_ && bytes <= room() && packet_.has_room() &&
+    return bytes <= room() && packet_.has_room() &&
            (chain_tail_ != nullptr || sent_.item_count < kSentItemsMax);
   }
   // Remembers a whole message: in the chain of those just before it, or in a new one.
@@ -92,8 +91,9 @@ class PacketBuilder {
   std::uint32_t limit_ = 0;
   std::uint32_t bytes_ = wire::kFramesOffset;
   SendRecord* chain_tail_ = nullptr;  // last record of a chain that can grow
-  bool has_base_ = false;
-  bool closed_ = false;
+  // Of the first message; with none yet, every number fits.
+  std::uint64_t base_ = 0;
+  std::uint64_t delta_max_ = std::numeric_limits<std::uint64_t>::max();
 };
 
 }  // namespace zhinu::core
