@@ -275,7 +275,7 @@ void Connections::confirm(Instant now, Peer& peer) {
 
 void Connections::close_peer(Instant now, Peer& peer, Errc code) {
   const bool had_session = peer.has_session();
-  drop_peer(now, peer, Errc::kPeerClosed);
+  drop_peer(now, peer, code);
   if (peer.attempt_connection != 0) {
     forget_connection(peer.attempt_connection);
     peer.attempt_connection = 0;

@@ -189,9 +189,11 @@ TEST_F(Dispatch, handle_frames__ack_of_what_was_never_sent_closes) {
   sealer.seal(bytes, {}, 0, built->header.number, false);
   EXPECT_EQ(link.inject(1, bytes).error(), Errc::kProtocolViolation);
   EXPECT_EQ(link.count(1, Counter::kDropBadAck), 1U);
-  EXPECT_FALSE(link[1].peer_is_up(Link::kPeer));
-  link.settle();
-  EXPECT_FALSE(link[0].peer_is_up(Link::kPeer));  // it heard the close
+  link.settle();  // the other side hears the close
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    EXPECT_FALSE(link[side].peer_is_up(Link::kPeer));
+    EXPECT_EQ(link.events(side).back().code, Errc::kProtocolViolation);
+  }
 }
 
 TEST_F(Dispatch, handle_frame__flow_frames_of_the_control_class_close) {

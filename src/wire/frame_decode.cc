@@ -53,7 +53,7 @@ Step read_put(Input input, Frame& frame) {
                 .flags = static_cast<std::uint8_t>(from.flags),
                 .communicator = from.communicator,
                 .tag = from.immediate,
-                .digest = from.sequence,
+                .digest = from.behind,
                 .number = number_of(from.delta, input.header),
                 .offset = from.offset,
                 .length = from.length,
@@ -70,7 +70,7 @@ Step read_write(Input input, Frame& frame) {
                 .flags = static_cast<std::uint8_t>(from.flags),
                 .communicator = from.communicator,
                 .tag = from.immediate,
-                .digest = from.sequence,
+                .digest = from.behind,
                 .number = number_of(from.delta, input.header),
                 .token = from.token,
                 .offset = from.offset,
@@ -133,7 +133,7 @@ Step read_credit(Input input, Frame& frame) {
   frame = Frame{.kind = FrameKind::kCredit,
                 .traffic_class = static_cast<TrafficClass>(from.traffic_class),
                 .communicator = from.communicator,
-                .offset = from.cumulative_bytes};
+                .offset = from.receives};
   return input.done<CreditLayout>();
 }
 

@@ -41,7 +41,7 @@ Errc write_put(const Frame& frame, std::uint8_t delta, std::byte* to) {
                          .communicator = frame.communicator,
                          .flags = frame.flags,
                          .immediate = frame.tag,
-                         .sequence = frame.digest,
+                         .behind = frame.digest,
                          .region_key = frame.region_key,
                          .offset = frame.offset});
   return Errc::kOk;
@@ -54,7 +54,7 @@ Errc write_write(const Frame& frame, std::uint8_t delta, std::byte* to) {
                            .communicator = frame.communicator,
                            .token = frame.token,
                            .immediate = frame.tag,
-                           .sequence = frame.digest,
+                           .behind = frame.digest,
                            .region_key = frame.region_key,
                            .offset = frame.offset,
                            .length = frame.length,
@@ -110,7 +110,7 @@ Errc write_credit(const Frame& frame, std::byte* to) {
   store_le(to, CreditLayout{.kind = byte_of(frame.kind),
                             .traffic_class = byte_of(frame.traffic_class),
                             .communicator = frame.communicator,
-                            .cumulative_bytes = frame.offset});
+                            .receives = frame.offset});
   return Errc::kOk;
 }
 

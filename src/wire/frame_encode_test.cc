@@ -128,7 +128,7 @@ TEST(FrameEncode, abort__digest_of_the_other_rank_over_32_bits) {
   EXPECT_EQ(encode_error(packet), Errc::kInvalidArgument);
 }
 
-TEST(FrameEncode, credit__cumulative_bytes_of_64_bits) {
+TEST(FrameEncode, credit__receives_of_64_bits) {
   Packet packet = packet_of(FrameKind::kCredit);
   packet.frames[0].offset = kMax;
   EXPECT_EQ(frame_hex(packet, 4, 8), "ffffffffffffffff");

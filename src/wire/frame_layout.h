@@ -60,7 +60,7 @@ struct PutLayout {
   std::uint16_t communicator;
   std::uint16_t flags;
   std::uint32_t immediate;
-  std::uint32_t sequence;
+  std::uint32_t behind;
   std::uint64_t region_key;
   std::uint64_t offset;
 };
@@ -71,7 +71,7 @@ struct [[gnu::packed]] WriteLayout {
   std::uint16_t communicator;
   std::uint32_t token;
   std::uint32_t immediate;
-  std::uint32_t sequence;
+  std::uint32_t behind;
   std::uint64_t region_key;
   std::uint64_t offset;
   std::uint64_t length;
@@ -119,7 +119,7 @@ struct [[gnu::packed]] CreditLayout {
   std::uint8_t kind;
   std::uint8_t traffic_class;
   std::uint16_t communicator;
-  std::uint64_t cumulative_bytes;
+  std::uint64_t receives;
 };
 
 struct CreditProbeLayout {
