@@ -15,7 +15,7 @@ fuzz_target() {  # target seconds
   [[ -d $kept ]] && folders+=("$kept")
   # A machine that is lent out may stand still for seconds: that is no endless loop.
   # Without the other options, half of the time goes into statistics of rare features (entropic),
-  # fresh memory each time (quarantine) and stacks of allocations: a crash that is run again has them.
+  # fresh memory each time (quarantine) and stacks of allocations, which a crash has when run again.
   ASAN_OPTIONS=quarantine_size_mb=8:malloc_context_size=0:${ASAN_OPTIONS:-} \
     "build/fuzz/bin/$1_fuzz" -seed="${FUZZ_SEED:-0}" -max_total_time="$2" -timeout=60 \
     -rss_limit_mb=2048 -verbosity=0 -entropic=0 \

@@ -17,21 +17,6 @@ using wire::FrameKind;
 
 using Kinds = std::vector<FrameKind>;
 
-// The path owes an ACK that is due `delay` from now.
-void owe_ack(Engine& engine, Peer& peer, std::uint8_t path, std::uint64_t number,
-             Duration delay = {}) {
-  engine.in_path(peer, path).on_packet(engine.now, number, 100, true, false);
-  peer.ack_mask |= 1ULL << path;
-  peer.ack_due_at = engine.now + delay;
-  if (delay == Duration{}) engine.state.want_control(peer);
-}
-// Uses records up until `left` are free.
-void use_records(Engine& engine, std::uint32_t left) {
-  while (engine.state.sent_packets.available() > left) {
-    ASSERT_NE(engine.state.sent_packets.acquire(), kNoSlot);
-  }
-}
-
 TEST(Assembler, poll_transmit__nothing_to_send) {
   Engine engine;
   engine.add_peer();
@@ -136,89 +121,6 @@ TEST(Assembler, poll_transmit__window_stops_a_flow) {
   EXPECT_EQ(engine.state.flows_in_rings, 0U);
 }
 
-TEST(Assembler, add_acks__rides_on_data) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  owe_ack(engine, peer, 0, 0, microseconds(20));
-  Transmit out;
-  EXPECT_FALSE(engine.poll(out));  // it waits for data
-  engine.send(peer, 100);
-  engine.now = engine.now + microseconds(7);
-  ASSERT_TRUE(engine.poll(out));
-  ASSERT_EQ(kinds_of(out), (Kinds{FrameKind::kAck, FrameKind::kMessage}));
-  EXPECT_EQ(out.packet->frames[0].number, 0U);
-  EXPECT_EQ(out.packet->frames[0].tag, 7U);  // microseconds it waited
-  EXPECT_EQ(peer.ack_mask, 0U);
-  EXPECT_EQ(peer.ack_due_at, Instant::never());
-  EXPECT_EQ(engine.count(Counter::kAcksSent), 1U);
-}
-
-TEST(Assembler, add_acks__alone_when_it_is_due) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  owe_ack(engine, peer, 0, 5);
-  Transmit out;
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(kinds_of(out), Kinds{FrameKind::kAck});
-  EXPECT_EQ(engine.state.sent_packets.used(), 0U);  // nobody acknowledges an ACK
-  EXPECT_EQ(peer.owed_since, Instant::never());
-  EXPECT_FALSE(engine.poll(out));
-}
-
-TEST(Assembler, add_acks__four_paths_a_packet) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  for (std::uint8_t path = 0; path < 6; ++path) owe_ack(engine, peer, path, path);
-  Transmit out;
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(kinds_of(out), Kinds(4, FrameKind::kAck));
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(kinds_of(out), Kinds(2, FrameKind::kAck));
-  EXPECT_EQ(out.packet->frames[0].flags, 4U);
-  EXPECT_EQ(out.packet->frames[1].flags, 5U);
-  EXPECT_FALSE(engine.poll(out));
-}
-
-TEST(Assembler, add_acks__refusals_go_in_the_same_packet_and_first) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  const FlowId flow = flow_id(peer.id, TrafficClass::kGradient);
-  for (std::uint64_t number = 0; number < 32; ++number) {
-    ASSERT_TRUE(engine.transfers.refuse(flow, 2 * number, kNoSlot, Errc::kNotHeld));
-  }
-  owe_ack(engine, peer, 0, 0);
-  Transmit out;
-  ASSERT_TRUE(engine.poll(out));
-  Kinds expected(32, FrameKind::kRefuse);
-  expected.push_back(FrameKind::kAck);
-  EXPECT_EQ(kinds_of(out), expected);
-  EXPECT_EQ(peer.refusal_count, 32U);
-  // They go again with the next ACK of the path, as the peer did not tell that it knows.
-  owe_ack(engine, peer, 0, 1);
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(kinds_of(out), expected);
-  ASSERT_TRUE(engine.ack(peer, 0, {{0, 0}}));
-  EXPECT_EQ(peer.refusal_count, 0U);
-  owe_ack(engine, peer, 0, 2);
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(kinds_of(out), Kinds{FrameKind::kAck});
-}
-
-TEST(Assembler, add_acks__without_a_record_what_was_refused_is_not_acknowledged) {
-  Engine engine;
-  Peer& peer = engine.add_peer();
-  ASSERT_TRUE(engine.transfers.refuse(flow_id(peer.id, TrafficClass::kGradient), 0, kNoSlot,
-                                      Errc::kNotHeld));
-  owe_ack(engine, peer, 0, 0);
-  owe_ack(engine, peer, 1, 0);
-  use_records(engine, 0);
-  Transmit out;
-  ASSERT_TRUE(engine.poll(out));
-  ASSERT_EQ(kinds_of(out), Kinds{FrameKind::kAck});
-  EXPECT_EQ(out.packet->frames[0].flags, 1U);
-  EXPECT_EQ(peer.ack_mask, 1U);
-}
-
 // Nothing is under way that would give a record back, and a repeat takes one first.
 TEST(Assembler, next_data__records_of_lost_packets_come_back) {
   Engine engine;
@@ -231,7 +133,7 @@ TEST(Assembler, next_data__records_of_lost_packets_come_back) {
   engine.send(peer, 20'000);
   ASSERT_GT(engine.drain(), 7U);
   const std::uint32_t under_way = engine.state.sent_packets.used();
-  use_records(engine, 5);
+  engine.use_records(5);
   Transmit out;
   EXPECT_FALSE(engine.poll(out));
   engine.kill(peer, 0);
@@ -250,7 +152,7 @@ TEST(Assembler, next_data__records_of_lost_packets_come_back) {
 TEST(Assembler, send_path_probe__answer_needs_no_record) {
   Engine engine;
   Peer& peer = engine.add_peer();
-  use_records(engine, 0);
+  engine.use_records(0);
   peer.probe_answers[0] = {1'234, 3};
   peer.probe_answer_count = 1;
   engine.state.want_control(peer);
@@ -302,7 +204,7 @@ TEST(Assembler, poll_transmit__no_packet_exceeds_its_limit) {
     const std::uint32_t slot = engine.send(peer, prng.next() % 3'000);
     engine.drain();
     if (engine.state.sends[slot].state == SendState::kAnnounced) engine.grant_all(slot);
-    if (i % 3 == 0) owe_ack(engine, peer, 0, static_cast<std::uint64_t>(2 * i));
+    if (i % 3 == 0) engine.owe_ack(peer, 0, static_cast<std::uint64_t>(2 * i));
     Transmit out;
     while (engine.poll(out)) {
       std::vector<std::byte> bytes(wire::kPacketBytesMax);
@@ -339,31 +241,6 @@ TEST(Assembler, send_control__close_is_repeated_three_times) {
   }
   EXPECT_FALSE(engine.poll(out));
   EXPECT_EQ(engine.state.sent_packets.used(), 0U);
-}
-
-TEST(Assembler, add_aborts__each_peer_hears_each_abort_once) {
-  Engine engine;
-  for (int i = 0; i < 3; ++i) engine.add_peer();
-  for (std::uint16_t id = 10; id < 16; ++id) {
-    engine.abort(engine.add_communicator(CommunicatorId{id}));
-  }
-  std::array<std::uint32_t, 3> heard{};
-  Transmit out;
-  while (engine.poll(out)) {
-    for (const FrameKind kind : kinds_of(out)) {
-      EXPECT_EQ(kind, FrameKind::kAbort);
-      ++heard[out.route.peer.value];
-    }
-  }
-  EXPECT_EQ(heard, (std::array<std::uint32_t, 3>{6, 6, 6}));
-  // A lost one goes again, alone.
-  Peer& peer = engine.state.peer({1});
-  ASSERT_TRUE(engine.ack(peer, 0, {{1, 1}}));
-  engine.now = engine.recovery.timeout(peer);
-  engine.recovery.handle_timeout(engine.now, peer);
-  ASSERT_TRUE(engine.poll(out));
-  EXPECT_EQ(out.route.peer, PeerId{1});
-  EXPECT_EQ(kinds_of(out), Kinds(4, FrameKind::kAbort));
 }
 
 }  // namespace

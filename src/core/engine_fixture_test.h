@@ -89,6 +89,19 @@ class Engine {
     state.timers.grow(static_cast<std::uint32_t>(state.peers.size()));
     return state.peer(id);
   }
+  // The in path owes an ACK that is due `delay` from now.
+  void owe_ack(Peer& peer, std::uint8_t path, std::uint64_t number, Duration delay = {}) {
+    in_path(peer, path).on_packet(now, number, 100, true, false);
+    peer.ack_mask |= 1ULL << path;
+    peer.ack_due_at = now + delay;
+    if (delay == Duration{}) state.want_control(peer);
+  }
+  // Uses records of packets up until `left` are free.
+  void use_records(std::uint32_t left) {
+    while (state.sent_packets.available() > left) {
+      ASSERT_NE(state.sent_packets.acquire(), kNoSlot);
+    }
+  }
   InPath& in_path(Peer& peer, std::uint8_t index) {
     InPath* const path = peer.in_paths[index];
     return path != nullptr ? *path : *state.in_paths.acquire(peer.in_paths, index);

@@ -37,16 +37,18 @@ std::uint64_t expand_number(std::uint32_t truncated, std::uint64_t expected);
 // Padding has none of its own: Frame::length counts all of it.
 inline constexpr std::array<std::uint8_t, kFrameKinds> kFrameBytes = {
     0, 20, 12, 12, 12, 24, 32, 44, 32, 12, 24, 20, 12, 4, 12, 8, 24, 4, 12, 12};
+constexpr std::size_t bytes_of(FrameKind kind) {
+  return kFrameBytes[static_cast<std::size_t>(kind)];
+}
 inline constexpr std::size_t kAckRangeBytes = 8;  // each range after the first
 
 // Bytes that a frame takes without its payload.
 inline std::size_t frame_bytes(const Frame& frame) {
-  const auto kind = static_cast<std::size_t>(frame.kind);
-  ZHINU_ASSERT(kind < kFrameKinds);
+  ZHINU_ASSERT(static_cast<std::size_t>(frame.kind) < kFrameKinds);
   if (frame.kind == FrameKind::kAck) {
-    return kFrameBytes[kind] - kAckRangeBytes + kAckRangeBytes * frame.peer_token;
+    return bytes_of(FrameKind::kAck) - kAckRangeBytes + kAckRangeBytes * frame.peer_token;
   }
-  return frame.kind == FrameKind::kPadding ? frame.length : kFrameBytes[kind];
+  return frame.kind == FrameKind::kPadding ? frame.length : bytes_of(frame.kind);
 }
 
 // True for the kinds whose `payload` follows the frame.

@@ -17,7 +17,7 @@ using test::sample_of;
 
 Packet packet_of(FrameKind kind) { return packet_of({sample_of(kind)}); }
 
-std::vector<std::byte> bytes_of(FrameKind kind) { return test::encoded(packet_of(kind)); }
+std::vector<std::byte> encoded_frame(FrameKind kind) { return test::encoded(packet_of(kind)); }
 
 // The sample header, with the length of all, before `frames`.
 std::vector<std::byte> packet_bytes_of(const std::string& frames) {
@@ -54,7 +54,7 @@ TEST(DecodeHeader, decode_header__documented_bytes) {
 }
 
 TEST(DecodeHeader, decode_header__every_first_byte) {
-  std::vector<std::byte> bytes = bytes_of(FrameKind::kClose);
+  std::vector<std::byte> bytes = encoded_frame(FrameKind::kClose);
   for (unsigned form = 0; form < 256; ++form) {
     bytes[0] = static_cast<std::byte>(form);
     const bool is_kind = (form & 0x80) != 0 && (form & 0x38) == 0;
@@ -64,14 +64,14 @@ TEST(DecodeHeader, decode_header__every_first_byte) {
 }
 
 TEST(DecodeHeader, decode_header__every_truncation) {
-  const std::vector<std::byte> bytes = bytes_of(FrameKind::kMessage);
+  const std::vector<std::byte> bytes = encoded_frame(FrameKind::kMessage);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(header_of(ByteSpan(bytes).first(size)).error, Errc::kTruncatedPacket) << size;
   }
 }
 
 TEST(DecodeHeader, decode_header__length_without_room_for_a_frame) {
-  std::vector<std::byte> bytes = bytes_of(FrameKind::kMessage);
+  std::vector<std::byte> bytes = encoded_frame(FrameKind::kMessage);
   for (std::size_t length = 0; length <= kFramesOffset; ++length) {
     set_length(bytes, length);
     EXPECT_EQ(header_of(bytes).error, Errc::kBadLength) << length;
@@ -80,7 +80,7 @@ TEST(DecodeHeader, decode_header__length_without_room_for_a_frame) {
 }
 
 TEST(DecodeHeader, decode_header__length_up_to_the_limit) {
-  std::vector<std::byte> bytes = bytes_of(FrameKind::kMessage);
+  std::vector<std::byte> bytes = encoded_frame(FrameKind::kMessage);
   bytes.resize(0xffff);
   set_length(bytes, kPacketBytesMax);
   EXPECT_EQ(header_of(bytes).error, Errc::kOk);
@@ -91,8 +91,8 @@ TEST(DecodeHeader, decode_header__length_up_to_the_limit) {
 }
 
 TEST(DecodeHeader, decode_header__packets_back_to_back_are_cut_by_their_length) {
-  const std::vector<std::byte> first = bytes_of(FrameKind::kMessage);
-  const std::vector<std::byte> second = bytes_of(FrameKind::kAck);
+  const std::vector<std::byte> first = encoded_frame(FrameKind::kMessage);
+  const std::vector<std::byte> second = encoded_frame(FrameKind::kAck);
   std::vector<std::byte> buffer = first;
   buffer.insert(buffer.end(), second.begin(), second.end());
   const std::size_t cut = header_of(buffer).packet_bytes;
@@ -127,7 +127,7 @@ TEST(DecodeFrames, decode_frames__all_kinds_in_one_packet) {
 }
 
 TEST(DecodeFrames, decode_frames__payload_borrows_from_the_packet) {
-  const std::vector<std::byte> bytes = bytes_of(FrameKind::kMessage);
+  const std::vector<std::byte> bytes = encoded_frame(FrameKind::kMessage);
   Packet decoded;
   ASSERT_EQ(decode(bytes, decoded), Errc::kOk);
   EXPECT_EQ(decoded.frames[0].payload, bytes.data() + kFramesOffset + 12);
@@ -171,7 +171,7 @@ TEST(DecodeFrames, decode_frames__every_truncation_of_every_kind) {
   for (const test::Sample& sample : test::samples()) {
     if (sample.frame.kind == FrameKind::kPadding) continue;
     const std::vector<std::byte> bytes = packet_bytes_of(sample.bytes);
-    const std::size_t fixed = kFrameBytes[static_cast<std::size_t>(sample.frame.kind)];
+    const std::size_t fixed = bytes_of(sample.frame.kind);
     for (std::size_t size = kFramesOffset + 1; size < bytes.size(); ++size) {
       std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
       set_length(cut, size);
@@ -219,7 +219,7 @@ TEST(DecodeFrames, decode_frames__no_bit_is_ignored) {
 
 TEST(DecodeFrames, decode_frames__every_unknown_kind) {
   for (std::size_t kind = kFrameKinds; kind < 256; ++kind) {
-    std::vector<std::byte> bytes = bytes_of(FrameKind::kClose);
+    std::vector<std::byte> bytes = encoded_frame(FrameKind::kClose);
     bytes[kFramesOffset] = static_cast<std::byte>(kind);
     Packet decoded;
     EXPECT_EQ(decode(bytes, decoded), Errc::kBadFrame) << kind;

@@ -188,7 +188,7 @@ static_assert(sizeof(AckRangeLayout) == kAckRangeBytes);
 // Pins each structure to the size that codec.h tells the callers.
 template <class Layout>
 constexpr bool is_layout_of(FrameKind kind) {
-  return sizeof(Layout) == kFrameBytes[static_cast<std::size_t>(kind)];
+  return sizeof(Layout) == bytes_of(kind);
 }
 static_assert(is_layout_of<AckLayout>(FrameKind::kAck));
 static_assert(is_layout_of<AnnounceLayout>(FrameKind::kAnnounce));
