@@ -54,10 +54,11 @@ void describe_notification(const SendRecord& record, wire::Frame& frame) {
           .payload = record.data};
 }
 
-// A numbered message is behind the last one of its channel.
+// A numbered message is behind the last one of its channel, until all up to that one were seen:
+// seen alone, it may be one that was given up, with others before it that still come.
 [[gnu::always_inline]] inline void Outgoing::put_in_order(const Flow& flow, Channel& channel,
                                                           SendRecord& record) {
-  if (channel.has_last && flow.outgoing.look(channel.last_number) != NumberWindow::Seen::kSeen) {
+  if (channel.has_last && channel.last_number >= flow.outgoing.floor()) {
     const std::uint64_t distance = record.number - channel.last_number;
     record.order = static_cast<std::uint8_t>(std::min<std::uint64_t>(distance, 255));
   }

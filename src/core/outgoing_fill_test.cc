@@ -284,6 +284,25 @@ TEST(Outgoing, fill__order_is_the_distance_to_the_communicators_last_open_messag
   EXPECT_EQ(packet.frames[0].order, 0U);  // the last one was taken
 }
 
+// A number that was seen may be void, and then says nothing of those before it.
+TEST(Outgoing, fill__order_names_a_message_that_was_given_up_while_others_before_it_may_come) {
+  Modules modules;
+  modules.send(10);
+  const Filled lost = modules.fill();
+  const std::uint32_t given_up = modules.send(5'000);
+  modules.ack(modules.fill());
+  modules.outgoing.end(given_up, Errc::kCancelled);
+  modules.outgoing.on_cancel_acked(given_up);
+  modules.send(10);
+  Filled packet = modules.fill();
+  EXPECT_EQ(numbers_of(packet), Numbers{2});
+  EXPECT_EQ(packet.frames[0].order, 1U);
+  modules.ack(packet);
+  modules.ack(lost);
+  modules.send(10);
+  EXPECT_EQ(modules.fill().frames[0].order, 0U);  // all before it were taken or are void
+}
+
 TEST(Outgoing, fill__order_of_a_far_predecessor_is_255) {
   Modules modules;
   modules.send(10);

@@ -102,13 +102,11 @@ void State::release_unexpected(std::uint32_t slot) {
 bool State::channel_is_idle(const Channel& channel) {
   if (channel.records > 0 || channel.has_queued() || channel.in_ring) return false;
   if (channel.in_credit_queue) return false;
-  // What follows in the channel must say behind what it comes, until that was taken or is void.
-  const NumberWindow& numbers = flow(channel.flow).outgoing;
-  const auto open = [&numbers](bool any, std::uint64_t last) {
-    return any && numbers.look(last) != NumberWindow::Seen::kSeen;
-  };
-  return !open(channel.has_last, channel.last_number) &&
-         !open(channel.has_ordered, channel.last_ordered);
+  // What follows in the channel must say behind what it comes, until all up to that is taken or
+  // void.
+  const std::uint64_t floor = flow(channel.flow).outgoing.floor();
+  return !(channel.has_last && channel.last_number >= floor) &&
+         !(channel.has_ordered && channel.last_ordered >= floor);
 }
 
 std::uint32_t State::evict_channel() {

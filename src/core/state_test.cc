@@ -222,9 +222,11 @@ TEST(State, channel_of__evicts_only_what_is_idle) {
   state.channels[1].in_ring = true;
   state.channels[2].in_credit_queue = true;
   state.channels[3].has_last = true;
-  state.channels[3].last_number = 0;
+  state.channels[3].last_number = 1;
   EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
-  flow.outgoing.mark(0);  // the peer took the last message of channel 3
+  flow.outgoing.mark(1);  // the last message of channel 3 was taken, or given up
+  EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
+  flow.outgoing.mark(0);  // and nothing before it can come any more
   EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), 3U);
   EXPECT_EQ(state.find_channel(modules.flow_of(), 13), kNoSlot);
   EXPECT_FALSE(state.channels[3].has_last);
@@ -236,10 +238,12 @@ TEST(State, channel_of__an_ordered_write_that_was_not_taken_keeps_its_channel) {
   use_all_channels(modules);
   for (std::uint32_t slot = 0; slot < state.channels.capacity(); ++slot) {
     state.channels[slot].has_ordered = true;
-    state.channels[slot].last_ordered = 3;
+    state.channels[slot].last_ordered = 1;
   }
   EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
-  modules.flow().outgoing.mark(3);
+  modules.flow().outgoing.mark(1);
+  EXPECT_EQ(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
+  modules.flow().outgoing.mark(0);
   EXPECT_NE(state.channel_of(modules.flow_of(), kCommunicator.value), kNoSlot);
 }
 
