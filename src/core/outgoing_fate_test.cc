@@ -227,6 +227,31 @@ TEST(Outgoing, on_acked__an_announcement_without_room_goes_again) {
   EXPECT_EQ(modules.channel().announced, 1U);
 }
 
+// Its segments are refused too, and acknowledged before it or after.
+TEST(Outgoing, on_acked__segments_of_an_announcement_without_room_count_for_nothing) {
+  for (const bool announcement_first : {false, true}) {
+    Modules modules;
+    modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
+    const std::uint32_t slot = modules.send(2'000);
+    const Filled announcement = modules.fill(36 + 24);
+    const Filled segment = modules.fill();
+    ASSERT_EQ(segment.frames.at(0).length, 2'000U);
+    RefusedNumbers refused = refusal_of(0, Errc::kNotHeld);
+    refused.entries[refused.count++] = refusal_of(0, Errc::kNotHeld, true).entries[0];
+    modules.ack(announcement_first ? announcement : segment, refused);
+    modules.ack(announcement_first ? segment : announcement, refused);
+    EXPECT_TRUE(modules.completions().empty());
+    modules.retry();
+    modules.ack(modules.fill());
+    modules.outgoing.on_grant(modules.flow_of(), slot, 0, 2'000);
+    const Filled again = modules.fill();
+    EXPECT_EQ(again.frames.at(0).length, 2'000U);
+    modules.ack(again);
+    EXPECT_EQ(modules.completions().size(), 1U);
+    modules.expect_idle();
+  }
+}
+
 TEST(Outgoing, on_acked__late_announcement_of_an_ended_message) {
   Modules modules;
   const std::uint32_t slot = modules.send(5'000);

@@ -310,6 +310,9 @@ constexpr std::uint32_t token_of_run(std::uint32_t count) { return kNoSlot - (co
 constexpr std::uint32_t run_of_token(std::uint32_t token) { return kNoSlot - token + 1; }
 constexpr bool is_run(std::uint32_t token) { return token > kNoSlot - kRefusedRunMax; }
 static_assert(kRefusedRunMax >= wire::kFramesMax, "one run holds a whole packet of messages");
+// A refusal of segments whose announcement was not held: the sender's token is not known here.
+inline constexpr std::uint32_t kUnknownToken = kNoSlot - kRefusedRunMax;
+static_assert(!is_run(kUnknownToken));
 
 // Refusals of one peer at a time; packets that cause more count as lost. One packet of messages
 // never does: between two runs of it lies a message that was taken. They and an ACK fit the

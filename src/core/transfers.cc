@@ -157,7 +157,14 @@ Taken Transfers::on_segment(Instant now, FlowId id, std::uint64_t number, std::u
     slot = state_.incoming_index.find(State::incoming_key(id, number));
   }
   if (slot == kNoSlot) {
-    if (flow.incoming.look(number) == NumberWindow::Seen::kSeen) return on_late_segment(id, number);
+    const NumberWindow::Seen seen = flow.incoming.look(number);
+    if (seen == NumberWindow::Seen::kSeen) return on_late_segment(id, number);
+    // Its announcement was not held, and perhaps came in this very packet, which must be
+    // acknowledged for the sender to hear so. Refused as a segment: a refusal of the number is
+    // forgotten when the announcement comes in, and this segment is not here even then.
+    if (seen == NumberWindow::Seen::kFresh && flow.not_held.contains(number)) {
+      return refuse(id, number, kUnknownToken, Errc::kNotHeld) ? Taken::kYes : Taken::kNoRoom;
+    }
     state_.counters.add(Counter::kDropEarlySegment);
     return Taken::kNoRoom;
   }

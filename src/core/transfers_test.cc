@@ -259,6 +259,25 @@ TEST(Transfers, on_segment__before_its_announcement_counts_as_lost) {
   EXPECT_EQ(peer.refusal_count, 0U);
 }
 
+// The packet that brought both must be acknowledged, or its sender never hears of the refusal.
+TEST(Transfers, on_segment__whose_announcement_was_not_held_is_refused_with_it) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  Flow& flow = engine.state.flow(flow_of(peer));
+  flow.not_held.add(3);
+  const std::vector<std::byte> bytes(128);
+  EXPECT_EQ(segment(engine, peer, 3, 0, bytes), Taken::kYes);
+  EXPECT_EQ(segment(engine, peer, 3, 128, bytes), Taken::kYes);
+  EXPECT_EQ(peer.refusal_count, 1U);
+  const Refusal& refusal = engine.state.refusals[peer.refusals.head];
+  EXPECT_EQ(refusal.number, 3U);
+  EXPECT_EQ(refusal.token, kUnknownToken);
+  EXPECT_EQ(refusal.code, Errc::kNotHeld);
+  engine.transfers.forget_refusal(flow_of(peer), 3);  // the announcement came in: they did not
+  EXPECT_EQ(peer.refusal_count, 1U);
+  EXPECT_EQ(segment(engine, peer, 3 + NumberWindow::kWindow, 0, bytes), Taken::kNoRoom);
+}
+
 TEST(Transfers, on_segment__impossible_ranges_are_bad) {
   Engine engine;
   Peer& peer = engine.add_peer();
