@@ -203,14 +203,14 @@ void PathTable::on_sent(Instant now, std::uint8_t path, std::uint32_t bytes) {
 
 void PathTable::on_ack(Instant now, std::uint8_t path, std::uint32_t acked_bytes,
                        std::uint32_t packets, std::optional<Instant> newest_sent_at,
-                       Duration ack_delay, std::uint32_t marked) {
+                       std::optional<Duration> ack_delay, std::uint32_t marked) {
   Path& entry = at(path);
   ZHINU_ASSERT(acked_bytes <= entry.in_flight_bytes);
   entry.in_flight_bytes -= acked_bytes;
   // On its way back a path carries probes alone: what else is acknowledged left before it was
   // left, and went to another address if that changed.
-  if (newest_sent_at && entry.health.usable()) {
-    entry.rtt.add(now, now - *newest_sent_at, ack_delay);
+  if (newest_sent_at && ack_delay && entry.health.usable()) {
+    entry.rtt.add(now, now - *newest_sent_at, *ack_delay);
   }
   entry.marks.add(now, packets, marked, rtt_or_initial(entry));
   if (packets == 0) return;  // an old ACK once more is no sign of life

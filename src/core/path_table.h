@@ -94,10 +94,12 @@ class PathTable {
   // Notifications. `bytes` of packets that elicit an ACK.
   void on_sent(Instant now, std::uint8_t path, std::uint32_t bytes);
   // An ACK named packets of `path` (`acked_bytes` left the flight; `newest_sent_at` is when the
-  // largest newly acknowledged packet left, `ack_delay` what the peer says it waited, `marked`
-  // the growth of the peer's ECN count, `packets` how many were newly acknowledged).
+  // largest newly acknowledged packet left, `ack_delay` what the peer says that one waited, if it
+  // says so, `marked` the growth of the peer's ECN count, `packets` how many were newly
+  // acknowledged).
   void on_ack(Instant now, std::uint8_t path, std::uint32_t acked_bytes, std::uint32_t packets,
-              std::optional<Instant> newest_sent_at, Duration ack_delay, std::uint32_t marked);
+              std::optional<Instant> newest_sent_at, std::optional<Duration> ack_delay,
+              std::uint32_t marked);
   void on_lost(Instant now, std::uint8_t path, std::uint32_t bytes, std::uint32_t packets);
   // The owner moved the contents of a dead path: nothing of it is in flight any more.
   void on_flushed(std::uint8_t path);

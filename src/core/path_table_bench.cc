@@ -49,7 +49,7 @@ void PathTable_packet_there_and_back(benchmark::State& state) {
     const std::uint8_t path = table.choose(kPacket).value();
     benchmark::DoNotOptimize(table.next_number(path));
     table.on_sent(now, path, kPacket);
-    table.on_ack(now, path, kPacket, 1, now - microseconds(20), {}, 0);
+    table.on_ack(now, path, kPacket, 1, now - microseconds(20), Duration{}, 0);
     table.handle_timeout(now);
     benchmark::DoNotOptimize(table.timeout());
   }

@@ -143,7 +143,7 @@ class Net {
       if (message.is_probe) {
         table_.on_probe_response(now_, message.path, message.challenge);
       } else if (table_.in_flight_bytes(message.path) >= kPacket) {
-        table_.on_ack(now_, message.path, kPacket, 1, message.sent_at, {}, 0);
+        table_.on_ack(now_, message.path, kPacket, 1, message.sent_at, Duration{}, 0);
       }
       find_losses(message.path);
       settle();
@@ -485,7 +485,7 @@ TEST(PathTableHealth, poll_transition__there_and_back_is_not_reported) {
   const Instant later = net.now() + milliseconds(1);
   table.handle_timeout(later);
   ASSERT_EQ(table.state(0), PathState::kSuspect);
-  table.on_ack(later, 0, kPacket, 1, later - kRtt, {}, 0);
+  table.on_ack(later, 0, kPacket, 1, later - kRtt, Duration{}, 0);
   EXPECT_FALSE(table.poll_transition().has_value());
 }
 
@@ -493,7 +493,7 @@ TEST(PathTableHealth, on_ack__of_nothing_new_is_no_sign_of_life) {
   Net net({0, 1});
   PathTable& table = net.table();
   table.on_sent(net.now(), 0, kPacket);
-  table.on_ack(net.now() + microseconds(900), 0, 0, 0, std::nullopt, {}, 0);
+  table.on_ack(net.now() + microseconds(900), 0, 0, 0, std::nullopt, Duration{}, 0);
   table.handle_timeout(net.now() + milliseconds(1));
   EXPECT_EQ(table.state(0), PathState::kSuspect);
 }
@@ -505,7 +505,7 @@ TEST(PathTableHealth, suspicion_follows_the_rtt) {
   table.on_sent(start, 0, kPacket);
   EXPECT_EQ(table.timeout(), start + milliseconds(4)) << "four times the initial RTT";
   table.on_sent(start, 0, kPacket);
-  table.on_ack(start + milliseconds(2), 0, kPacket, 1, start, {}, 0);
+  table.on_ack(start + milliseconds(2), 0, kPacket, 1, start, Duration{}, 0);
   EXPECT_LE(table.timeout(), start + milliseconds(10)) << "the old deadline may still wake";
   table.handle_timeout(start + milliseconds(4));
   EXPECT_EQ(table.state(0), PathState::kGood);
@@ -518,7 +518,7 @@ TEST(PathTableHealth, suspicion_comes_sooner_when_the_rtt_falls) {
   const Instant start = Instant{} + seconds(1);
   table.on_sent(start, 0, kPacket);
   table.on_sent(start, 0, kPacket);
-  table.on_ack(start + microseconds(20), 0, kPacket, 1, start, {}, 0);
+  table.on_ack(start + microseconds(20), 0, kPacket, 1, start, Duration{}, 0);
   EXPECT_EQ(table.timeout(), start + microseconds(1'020));
 }
 

@@ -35,7 +35,7 @@ struct Fixture {
   // One packet there and acknowledged.
   void exchange(std::uint8_t path, Instant sent_at, Duration rtt, std::uint32_t marked = 0) {
     table.on_sent(sent_at, path, kPacket);
-    table.on_ack(sent_at + rtt, path, kPacket, 1, sent_at, {}, marked);
+    table.on_ack(sent_at + rtt, path, kPacket, 1, sent_at, Duration{}, marked);
   }
   // The paths of the next `count` trains of one packet; nothing is sent.
   std::map<std::uint8_t, int> trains(int count) {
@@ -216,7 +216,7 @@ TEST(PathTable, choose__many_ties_among_changing_sets_stay_bounded) {
     EXPECT_NE(path, busy);
     ++chosen[path];
     f.table.end_train();
-    f.table.on_ack(at_us(i), busy, 1, 1, at_us(i), {}, 0);
+    f.table.on_ack(at_us(i), busy, 1, 1, at_us(i), Duration{}, 0);
   }
   for (std::uint8_t path = 0; path < 3; ++path) EXPECT_NEAR(chosen[path], 10'000, 300);
 }
@@ -385,7 +385,7 @@ TEST(PathTable, on_ack__measures_the_rtt) {
 TEST(PathTable, on_ack__without_a_send_time_measures_nothing) {
   Fixture f(1);
   f.table.on_sent(at_us(0), 0, kPacket);
-  f.table.on_ack(at_us(9), 0, kPacket, 1, std::nullopt, {}, 0);
+  f.table.on_ack(at_us(9), 0, kPacket, 1, std::nullopt, Duration{}, 0);
   EXPECT_EQ(f.table.smoothed_rtt(0), Duration{});
   EXPECT_EQ(f.table.in_flight_bytes(0), 0U);
 }
@@ -403,7 +403,7 @@ TEST(PathTable, in_flight_bytes__sent_acknowledged_and_lost) {
   f.table.on_sent(at_us(0), 0, 300);
   f.table.on_sent(at_us(0), 0, 200);
   EXPECT_EQ(f.table.in_flight_bytes(0), 500U);
-  f.table.on_ack(at_us(1), 0, 100, 1, at_us(0), {}, 0);
+  f.table.on_ack(at_us(1), 0, 100, 1, at_us(0), Duration{}, 0);
   f.table.on_lost(at_us(1), 0, 150, 3);
   EXPECT_EQ(f.table.in_flight_bytes(0), 250U);
   EXPECT_EQ(f.table.packets_lost(0), 3U);
@@ -413,15 +413,15 @@ TEST(PathTable, median_loss_per_mille__one_bad_path_of_three_is_not_the_median) 
   Fixture f(3);
   for (std::uint8_t path = 0; path < 3; ++path) {
     f.table.on_sent(at_us(0), path, 1'000);
-    f.table.on_ack(at_us(100), path, 100, 1, at_us(0), {}, 0);
+    f.table.on_ack(at_us(100), path, 100, 1, at_us(0), Duration{}, 0);
   }
   f.table.on_lost(at_us(101), 0, 100, 64);
-  f.table.on_ack(at_us(1'000), 1, 100, 1, at_us(900), {}, 0);
+  f.table.on_ack(at_us(1'000), 1, 100, 1, at_us(900), Duration{}, 0);
   EXPECT_EQ(f.table.median_loss_per_mille(), 0U);
   f.table.on_lost(at_us(1'001), 1, 100, 64);
-  f.table.on_ack(at_us(1'100), 2, 100, 1, at_us(1'000), {}, 0);
-  f.table.on_ack(at_us(1'101), 0, 100, 1, at_us(1'001), {}, 0);
-  f.table.on_ack(at_us(2'000), 1, 100, 1, at_us(1'900), {}, 0);
+  f.table.on_ack(at_us(1'100), 2, 100, 1, at_us(1'000), Duration{}, 0);
+  f.table.on_ack(at_us(1'101), 0, 100, 1, at_us(1'001), Duration{}, 0);
+  f.table.on_ack(at_us(2'000), 1, 100, 1, at_us(1'900), Duration{}, 0);
   EXPECT_GT(f.table.median_loss_per_mille(), 100U);
 }
 
@@ -436,7 +436,7 @@ TEST(PathTable, packets_sent__numbers_given_out_without_the_skipped_ones) {
 TEST(PathTableDeathTest, on_ack__more_than_in_flight) {
   Fixture f(1);
   f.table.on_sent(at_us(0), 0, 300);
-  EXPECT_DEATH(f.table.on_ack(at_us(1), 0, 301, 1, at_us(0), {}, 0), "in_flight");
+  EXPECT_DEATH(f.table.on_ack(at_us(1), 0, 301, 1, at_us(0), Duration{}, 0), "in_flight");
   EXPECT_DEATH(f.table.on_lost(at_us(1), 0, 301, 1), "in_flight");
 }
 
@@ -533,7 +533,7 @@ void run_rounds(Fixture& f, const std::vector<Load>& loads) {
     for (const Load& load : loads) f.table.on_sent(sent_at, load.path, kPacket);
     for (const Load& load : loads) {
       const Duration rtt = microseconds(20) + (round > 0 ? load.queue_delay : Duration{});
-      f.table.on_ack(sent_at + rtt, load.path, kPacket, 1, sent_at, {}, load.marked);
+      f.table.on_ack(sent_at + rtt, load.path, kPacket, 1, sent_at, Duration{}, load.marked);
     }
   }
 }
@@ -576,10 +576,10 @@ TEST(PathTable, median_queue_delay__at_most_half_an_rtt_old) {
   const Duration before = f.table.median_queue_delay();
   EXPECT_GT(before, Duration{});
   f.table.on_sent(at_us(71), 0, kPacket);
-  f.table.on_ack(at_us(72), 0, kPacket, 1, at_us(10), {}, 0);
+  f.table.on_ack(at_us(72), 0, kPacket, 1, at_us(10), Duration{}, 0);
   EXPECT_EQ(f.table.median_queue_delay(), before);
   f.table.on_sent(at_us(73), 0, kPacket);
-  f.table.on_ack(at_us(83), 0, kPacket, 1, at_us(10), {}, 0);
+  f.table.on_ack(at_us(83), 0, kPacket, 1, at_us(10), Duration{}, 0);
   EXPECT_GT(f.table.median_queue_delay(), before);
 }
 
@@ -616,7 +616,7 @@ TEST(PathTable, random_load_follows_the_weights) {
       }
       const auto path = static_cast<std::uint8_t>(prng.below(f.table.size()));
       if (f.table.in_flight_bytes(path) >= kPacket && prng.below(2) == 0) {
-        f.table.on_ack(now, path, kPacket, 1, now, {}, 0);
+        f.table.on_ack(now, path, kPacket, 1, now, Duration{}, 0);
         in_flight -= kPacket;
       }
     }

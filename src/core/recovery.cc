@@ -72,13 +72,17 @@ bool Recovery::on_ack(Instant now, Peer& peer, const wire::Frame& frame,
     flight.largest_acked = largest;
   }
   const std::uint32_t marked = frame.digest - flight.ecn_seen;
+  // Only of its largest number does an ACK say how long it was there. An older one may be new here
+  // because the ACKs before were lost.
+  std::optional<Duration> ack_delay;
+  if (totals.newest == largest) ack_delay = microseconds(frame.tag);
   const bool plausible = marked <= largest_sent;  // an old ACK, late, would seem to go backwards
   if (plausible) flight.ecn_seen = frame.digest;
   if (totals.packets == 0 && !newest) return true;
   flight.probe_backoff = 0;
   flight.probe_wanted = false;
   peer.paths.on_ack(now, path, totals.bytes, std::max(totals.packets, 1U), newest_sent_at,
-                    microseconds(frame.tag), plausible ? marked : 0);
+                    ack_delay, plausible ? marked : 0);
   for (std::size_t i = 1; i < kTrafficClasses; ++i) {
     if (totals.class_bytes[i] == 0) continue;
     const auto traffic_class = static_cast<TrafficClass>(i);
@@ -121,6 +125,7 @@ bool Recovery::take_acked(Peer& peer, std::uint8_t path, std::span<const wire::A
     totals.bytes += sent.bytes;
     ++totals.packets;
     totals.class_bytes[index_of(sent.traffic_class)] += sent.bytes;
+    totals.newest = sent.number;
     newest_sent_at = sent.sent_at;
     acknowledge(peer, slot, refused);
     slot = next;

@@ -41,6 +41,7 @@ class Recovery {
   struct AckedTotals {
     std::uint32_t bytes = 0;
     std::uint32_t packets = 0;
+    std::uint64_t newest = 0;  // number
     std::array<std::uint64_t, kTrafficClasses> class_bytes{};
   };
   bool take_acked(Peer& peer, std::uint8_t path, std::span<const wire::AckRange> ranges,

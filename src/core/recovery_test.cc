@@ -114,6 +114,23 @@ TEST(Recovery, on_ack__older_one_comes_late) {
   EXPECT_EQ(peer.owed_since, Instant::never());
 }
 
+// What the peer says of a delay is of the largest number: an older one may be new here only
+// because the ACK before was lost.
+TEST(Recovery, on_ack__an_rtt_is_of_the_largest_number_only) {
+  Engine engine;
+  Peer& peer = engine.add_peer();
+  send_packet(engine, peer);
+  engine.now = engine.now + seconds(2);
+  peer.paths.next_number(0);  // a packet that elicits no ACK, and comes with an old one
+  ASSERT_TRUE(engine.ack(peer, 0, {{0, 1}}));
+  EXPECT_EQ(in_flight(engine, peer), Numbers{});
+  EXPECT_EQ(peer.paths.smoothed_rtt(0), Duration{});
+  send_packets(engine, peer, 2);
+  engine.now = engine.now + microseconds(100);
+  ASSERT_TRUE(engine.ack(peer, 0, {{2, 3}}));
+  EXPECT_EQ(peer.paths.smoothed_rtt(0), microseconds(100));
+}
+
 TEST(Recovery, on_ack__beyond_the_largest_is_a_violation) {
   Engine engine;
   Peer& peer = engine.add_peer();
