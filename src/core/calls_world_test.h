@@ -767,7 +767,7 @@ inline bool World::waits_behind_others(std::uint32_t side_index, const Item& ite
 // held messages. But what went whole before its channel heard that something was not held is
 // announced beyond the limit: its number must be seen, or the numbers of all channels would wait
 // for a receive of this one. Where all of that may not fit, the lowest message of a channel may
-// find no place, and those behind it wait: open question 5 of docs/protocol.md.
+// find no place, and those behind it wait: open question 4 of docs/protocol.md.
 inline bool World::may_lack_places(std::uint32_t side_index) const {
   const EndpointOptions options = tiny_options();
   struct Places {

@@ -63,6 +63,17 @@ class Faults final : public Misbehaviour {
 
 // What a packet held when it was closed; `sent` is kNoSlot without anything to remember.
 struct Filled {
+  std::vector<wire::FrameKind> kinds() const {
+    std::vector<wire::FrameKind> kinds;
+    for (const wire::Frame& frame : frames) kinds.push_back(frame.kind);
+    return kinds;
+  }
+  std::vector<std::uint64_t> numbers() const {
+    std::vector<std::uint64_t> numbers;
+    for (const wire::Frame& frame : frames) numbers.push_back(frame.number);
+    return numbers;
+  }
+
   std::vector<wire::Frame> frames;
   std::uint32_t sent = kNoSlot;
   std::uint32_t bytes = 0;
@@ -142,6 +153,14 @@ class Modules {
     args.data = content(size, tag + 1);
     args.user = 100 + tag;
     return post(args);
+  }
+  // Announced, taken and granted as a whole.
+  std::uint32_t granted(std::size_t size, CommunicatorId communicator = kCommunicator) {
+    const std::uint32_t slot = send(size, communicator);
+    ack(fill());
+    const auto number = static_cast<std::uint32_t>(state.sends[slot].number);
+    outgoing.on_grant(flow_of(), slot, number, size);
+    return slot;
   }
   // Makes the communicator that is missing: posts are for one that exists.
   std::uint32_t post(const SendArgs& args) {

@@ -158,6 +158,16 @@ class Outgoing {
                                              : one_sided_bytes(record);
   }
   static std::uint64_t one_sided_bytes(const SendRecord& record);
+  // Not for read requests, which are always whole.
+  static wire::FrameKind announce_kind(const SendRecord& record) {
+    ZHINU_ASSERT(record.kind != SendKind::kReadRequest);
+    if (record.kind == SendKind::kWrite) return wire::FrameKind::kWrite;
+    return record.kind == SendKind::kMessage ? wire::FrameKind::kAnnounce
+                                             : wire::FrameKind::kReadAnnounce;
+  }
+  static std::uint32_t announce_bytes(const SendRecord& record) {
+    return static_cast<std::uint32_t>(wire::bytes_of(announce_kind(record)));
+  }
   static wire::Frame message_frame(const SendRecord& record);
   static void describe(const SendRecord& record, wire::Frame& frame);
   static void add_eager(std::uint32_t slot, SendRecord& record, PacketBuilder& builder);

@@ -172,55 +172,6 @@ bool Outgoing::on_segment_acked(const SentItem& item, SentPacket& sent, std::uin
   return false;
 }
 
-// What went whole is announced: the peer may have taken it.
-void Outgoing::forget_lost_message(std::uint32_t slot) {
-  SendRecord& record = state_.sends[slot];
-  ZHINU_ASSERT(record.references > 0);
-  --record.references;
-  if (record.state == SendState::kEager) return requeue_for_announce(slot);
-  if (record.state == SendState::kEnded) queue_cancel(slot);
-  state_.try_release_send(slot);
-}
-
-void Outgoing::forget_lost_item(const SentItem& item) {
-  SendRecord& record = state_.sends[item.slot];
-  ZHINU_ASSERT(record.references > 0);
-  --record.references;
-  if (record.state != SendState::kAnnounced) return state_.try_release_send(item.slot);
-  if (item.kind == SentKind::kSegment) {
-    if (item.generation != record.round || record.failure != Errc::kOk) return;
-    begin_anew(record);
-    push_bulk(item.slot);
-  } else if (!record.announce_acked && !record.grant_came) {
-    drop_unsent(item.slot, state_.flow(record.flow));
-    requeue_for_announce(item.slot);
-  }
-}
-
-void Outgoing::forget_lost(FlowId id) {
-  Flow& flow = state_.flow(id);
-  while (!flow.lost.empty()) {
-    const std::uint32_t sent_slot = flow.lost.pop_front(state_.sent_packets);
-    const SentPacket& lost = state_.sent_packets[sent_slot];
-    for (std::uint8_t i = 0; i < lost.item_count; ++i) {
-      const SentItem& item = lost.items[i];
-      if (item.kind != SentKind::kMessages) {
-        forget_lost_item(item);
-        continue;
-      }
-      std::uint32_t slot = item.slot;
-      for (std::uint32_t k = 0; k < item.length; ++k) {
-        const std::uint32_t next = state_.sends[slot].next;
-        state_.sends[slot].next = kNoSlot;
-        forget_lost_message(slot);
-        slot = next;
-      }
-    }
-    state_.sent_packets.release(sent_slot);
-  }
-  flow.pace_resends = false;
-}
-
 void Outgoing::forget_packet(std::uint32_t sent_slot) {
   const SentPacket& sent = state_.sent_packets[sent_slot];
   for (std::uint8_t i = 0; i < sent.item_count; ++i) {

@@ -21,18 +21,6 @@ wire::FrameKind eager_kind(const SendRecord& record) {
   return wire::FrameKind::kPadding;
 }
 
-// Not for read requests, which are always whole.
-wire::FrameKind announce_kind(const SendRecord& record) {
-  ZHINU_ASSERT(record.kind != SendKind::kReadRequest);
-  if (record.kind == SendKind::kWrite) return wire::FrameKind::kWrite;
-  return record.kind == SendKind::kMessage ? wire::FrameKind::kAnnounce
-                                           : wire::FrameKind::kReadAnnounce;
-}
-
-std::uint32_t announce_bytes(const SendRecord& record) {
-  return wire::kFrameBytes[static_cast<std::size_t>(announce_kind(record))];
-}
-
 void describe_notification(const SendRecord& record, wire::Frame& frame) {
   frame.flags = static_cast<std::uint8_t>((record.notify ? wire::kFlagNotify : 0) |
                                           (record.ordered ? wire::kFlagOrdered : 0));
@@ -86,7 +74,7 @@ void Outgoing::add_eager(std::uint32_t slot, SendRecord& record, PacketBuilder& 
 }
 
 std::uint64_t Outgoing::one_sided_bytes(const SendRecord& record) {
-  const std::uint64_t overhead = wire::kFrameBytes[static_cast<std::size_t>(eager_kind(record))];
+  const std::uint64_t overhead = wire::bytes_of(eager_kind(record));
   return record.kind == SendKind::kReadRequest ? overhead : overhead + record.length;
 }
 
@@ -111,89 +99,6 @@ void Outgoing::fill(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) 
   const bool more = fill_channels(now, flow, builder);
   if (bulk_waits && builder.bytes() != before) ++flow.small_streak;
   if (more) fill_bulk(flow, builder);
-}
-
-bool Outgoing::fill_lost(Instant now, Flow& flow, FlowId id, PacketBuilder& builder) {
-  while (!flow.lost.empty()) {
-    if (flow.pace_resends && now < flow.resend_at) {
-      flow.resend_waits = true;
-      state_.touch_timer(state_.peer(peer_of(id)));
-      return true;  // other work may go meanwhile
-    }
-    const std::uint32_t sent_slot = flow.lost.head;
-    SentPacket& lost = state_.sent_packets[sent_slot];
-    while (lost.item_count > 0) {
-      if (!fill_lost_item(lost.items[0], builder)) return false;
-      std::copy(lost.items.begin() + 1, lost.items.end(), lost.items.begin());
-      --lost.item_count;
-    }
-    flow.lost.pop_front(state_.sent_packets);
-    state_.sent_packets.release(sent_slot);
-  }
-  flow.pace_resends = false;
-  return true;
-}
-
-// False when the packet is full; what did not fit stays in the item.
-bool Outgoing::fill_lost_item(SentItem& item, PacketBuilder& builder) {
-  if (item.kind == SentKind::kMessages) {
-    while (item.length > 0) {
-      const std::uint32_t slot = item.slot;
-      SendRecord& record = state_.sends[slot];
-      const std::uint32_t next = record.next;
-      if (record.state == SendState::kEager && record.failure != Errc::kOk) {
-        --record.references;
-        requeue_for_announce(slot);
-      } else if (record.state == SendState::kEager) {
-        if (!builder.fits_message(eager_bytes(record)) || !builder.fits_number(record.number)) {
-          // A message that fits no packet of this path any more must be granted.
-          if (!builder.empty() || !builder.fits_number(record.number)) return false;
-          --record.references;
-          requeue_for_announce(slot);
-        } else {
-          add_eager(slot, record, builder);
-        }
-      } else {
-        --record.references;
-        if (record.state == SendState::kEnded) queue_cancel(slot);
-        state_.try_release_send(slot);
-      }
-      item.slot = next;
-      --item.length;
-    }
-    return true;
-  }
-  SendRecord& record = state_.sends[item.slot];
-  const bool old = item.kind == SentKind::kSegment && item.generation != record.round;
-  if (record.state != SendState::kAnnounced || old) {
-    --record.references;
-    state_.try_release_send(item.slot);
-    return true;
-  }
-  if (item.kind == SentKind::kAnnounce) {
-    if (!builder.fits(announce_bytes(record)) || !builder.fits_number(record.number)) return false;
-    --record.references;
-    add_announce(item.slot, builder);
-    return true;
-  }
-  ZHINU_ASSERT(item.kind == SentKind::kSegment);
-  if (record.failure != Errc::kOk) {  // the bytes are gone, and its reader is told so
-    --record.references;
-    return true;
-  }
-  if (!builder.fits(wire::kSegmentFrameBytes + 1) || !builder.fits_number(record.number)) {
-    return false;
-  }
-  std::uint32_t length =
-      std::min(item.length, builder.room() - static_cast<std::uint32_t>(wire::kSegmentFrameBytes));
-  if (length < item.length) length -= length % static_cast<std::uint32_t>(wire::kSegmentUnitBytes);
-  if (length == 0) return false;
-  add_segment(item.slot, item.offset, length, builder);
-  item.offset += length;
-  item.length -= length;
-  if (item.length > 0) return false;  // the path takes smaller packets: the rest goes next
-  --record.references;
-  return true;
 }
 
 bool Outgoing::fill_channels(Instant now, Flow& flow, PacketBuilder& builder) {

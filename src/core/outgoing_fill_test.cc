@@ -21,16 +21,6 @@ using wire::FrameKind;
 constexpr PeerId kPeer = Modules::kPeer;
 constexpr std::uint32_t kOverhead = 36;  // header and tag
 
-std::vector<FrameKind> kinds_of(const Filled& filled) {
-  std::vector<FrameKind> kinds;
-  for (const wire::Frame& frame : filled.frames) kinds.push_back(frame.kind);
-  return kinds;
-}
-std::vector<std::uint64_t> numbers_of(const Filled& filled) {
-  std::vector<std::uint64_t> numbers;
-  for (const wire::Frame& frame : filled.frames) numbers.push_back(frame.number);
-  return numbers;
-}
 using Kinds = std::vector<FrameKind>;
 using Numbers = std::vector<std::uint64_t>;
 
@@ -44,16 +34,6 @@ WriteArgs write_args(Modules& modules, std::size_t size) {
   args.offset = 128;
   args.immediate = 5;
   return args;
-}
-
-// Announced, taken and granted as a whole.
-std::uint32_t granted(Modules& modules, std::size_t size,
-                      CommunicatorId communicator = kCommunicator) {
-  const std::uint32_t slot = modules.send(size, communicator);
-  modules.ack(modules.fill());
-  const auto number = static_cast<std::uint32_t>(modules.state.sends[slot].number);
-  modules.outgoing.on_grant(modules.flow_of(), slot, number, size);
-  return slot;
 }
 
 TEST(Outgoing, fill__a_small_message_as_one_frame) {
@@ -92,7 +72,7 @@ TEST(Outgoing, fill__a_digest_has_a_frame_kind_of_its_own) {
   args.digest = 0xabcdef;
   modules.post(args);
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet), Kinds{FrameKind::kMessageDigest});
+  ASSERT_EQ(packet.kinds(), Kinds{FrameKind::kMessageDigest});
   EXPECT_EQ(packet.frames[0].digest, 0xabcdefU);
   EXPECT_EQ(packet.frames[0].length, 0U);
 }
@@ -101,7 +81,7 @@ TEST(Outgoing, fill__small_messages_share_packet_and_item) {
   Modules modules;
   for (std::uint32_t tag = 0; tag < 5; ++tag) modules.send(20, kCommunicator, tag);
   const Filled packet = modules.fill();
-  EXPECT_EQ(numbers_of(packet), (Numbers{0, 1, 2, 3, 4}));
+  EXPECT_EQ(packet.numbers(), (Numbers{0, 1, 2, 3, 4}));
   EXPECT_EQ(modules.state.sent_packets[packet.sent].item_count, 1U);
   EXPECT_EQ(modules.state.sent_packets[packet.sent].items[0].length, 5U);
   modules.ack(packet);
@@ -129,7 +109,7 @@ TEST(Outgoing, fill__write_and_read_request_frames) {
   read.offset = 384;
   const std::uint32_t reader = modules.incoming.post_read(read);
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet), (Kinds{FrameKind::kPut, FrameKind::kPut, FrameKind::kRead}));
+  ASSERT_EQ(packet.kinds(), (Kinds{FrameKind::kPut, FrameKind::kPut, FrameKind::kRead}));
   EXPECT_EQ(packet.frames[0].flags, wire::kFlagNotify | wire::kFlagOrdered);
   EXPECT_EQ(packet.frames[0].tag, 5U);
   EXPECT_EQ(packet.frames[0].region_key, 77U);
@@ -155,13 +135,13 @@ TEST(Outgoing, fill__a_write_is_behind_the_ordered_one_of_its_communicator) {
   args.communicator = kOther;
   modules.outgoing.post_write(args);
   Filled packet = modules.fill();
-  ASSERT_EQ(numbers_of(packet), (Numbers{0, 1}));
+  ASSERT_EQ(packet.numbers(), (Numbers{0, 1}));
   EXPECT_EQ(packet.frames[0].digest, 0U);
   EXPECT_EQ(packet.frames[1].digest, 0U);
   args.communicator = kCommunicator;
   modules.outgoing.post_write(args);
   packet = modules.fill();
-  ASSERT_EQ(numbers_of(packet), (Numbers{2}));
+  ASSERT_EQ(packet.numbers(), (Numbers{2}));
   EXPECT_EQ(packet.frames[0].digest, 2U);
 }
 
@@ -171,7 +151,7 @@ TEST(Outgoing, fill__a_long_write_and_a_long_answer_are_announced) {
   ASSERT_TRUE(modules.outgoing.post_read_answer(
       {modules.flow_of(), kCommunicator.value, modules.content(6'000), 77, 13, 40}));
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet), (Kinds{FrameKind::kWrite, FrameKind::kReadAnnounce}));
+  ASSERT_EQ(packet.kinds(), (Kinds{FrameKind::kWrite, FrameKind::kReadAnnounce}));
   EXPECT_EQ(packet.frames[0].token, write);
   EXPECT_EQ(packet.frames[0].length, 5'000U);
   EXPECT_EQ(packet.frames[1].peer_token, 13U);
@@ -185,7 +165,7 @@ TEST(Outgoing, fill__a_small_answer_goes_whole) {
   ASSERT_TRUE(modules.outgoing.post_read_answer(
       {modules.flow_of(), kCommunicator.value, modules.content(60), 77, 13, 40}));
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet), Kinds{FrameKind::kReadData});
+  ASSERT_EQ(packet.kinds(), Kinds{FrameKind::kReadData});
   EXPECT_EQ(packet.frames[0].token, 13U);
   EXPECT_EQ(packet.frames[0].offset, 40U);
 }
@@ -195,32 +175,32 @@ TEST(Outgoing, fill__eager_up_to_the_limit_of_the_session) {
   modules.send(1'024);
   modules.send(1'025);
   const Filled packet = modules.fill();
-  EXPECT_EQ(kinds_of(packet), (Kinds{FrameKind::kMessage, FrameKind::kAnnounce}));
+  EXPECT_EQ(packet.kinds(), (Kinds{FrameKind::kMessage, FrameKind::kAnnounce}));
 }
 
 TEST(Outgoing, fill__eager_only_if_it_fits_an_empty_packet) {
   Modules modules;
   modules.send(500 - kOverhead - 12);
   modules.send(500 - kOverhead - 12 + 1);
-  EXPECT_EQ(kinds_of(modules.fill(500)), Kinds{FrameKind::kMessage});
-  EXPECT_EQ(kinds_of(modules.fill(500)), Kinds{FrameKind::kAnnounce});
+  EXPECT_EQ(modules.fill(500).kinds(), Kinds{FrameKind::kMessage});
+  EXPECT_EQ(modules.fill(500).kinds(), Kinds{FrameKind::kAnnounce});
 }
 
 TEST(Outgoing, fill__what_does_not_fit_goes_with_the_next_packet) {
   Modules modules;
   for (std::uint32_t tag = 0; tag < 3; ++tag) modules.send(400, kCommunicator, tag);
-  EXPECT_EQ(numbers_of(modules.fill(1'000)), (Numbers{0, 1}));
+  EXPECT_EQ(modules.fill(1'000).numbers(), (Numbers{0, 1}));
   EXPECT_TRUE(modules.channel().in_ring);
-  EXPECT_EQ(numbers_of(modules.fill(1'000)), Numbers{2});
+  EXPECT_EQ(modules.fill(1'000).numbers(), Numbers{2});
 }
 
 TEST(Outgoing, fill__an_announcement_that_does_not_fit_waits) {
   Modules modules;
   modules.send(1'000 - kOverhead - 12 - 23);
   modules.send(5'000);
-  EXPECT_EQ(numbers_of(modules.fill(1'000)), Numbers{0});
+  EXPECT_EQ(modules.fill(1'000).numbers(), Numbers{0});
   EXPECT_EQ(modules.channel().announced, 0U);
-  EXPECT_EQ(kinds_of(modules.fill(1'000)).front(), FrameKind::kAnnounce);
+  EXPECT_EQ(modules.fill(1'000).kinds().front(), FrameKind::kAnnounce);
 }
 
 TEST(Outgoing, fill__a_full_packet_of_frames) {
@@ -237,8 +217,8 @@ TEST(Outgoing, fill__short_send_closes_after_one_message) {
   modules.send(10);
   modules.send(10);
   modules.faults.shorten = true;
-  EXPECT_EQ(numbers_of(modules.fill()), Numbers{0});
-  EXPECT_EQ(numbers_of(modules.fill()), Numbers{1});
+  EXPECT_EQ(modules.fill().numbers(), Numbers{0});
+  EXPECT_EQ(modules.fill().numbers(), Numbers{1});
 }
 
 TEST(Outgoing, fill__channels_take_turns_by_bytes) {
@@ -295,7 +275,7 @@ TEST(Outgoing, fill__order_names_a_message_that_was_given_up_while_others_before
   modules.outgoing.on_cancel_acked(given_up);
   modules.send(10);
   Filled packet = modules.fill();
-  EXPECT_EQ(numbers_of(packet), Numbers{2});
+  EXPECT_EQ(packet.numbers(), Numbers{2});
   EXPECT_EQ(packet.frames[0].order, 1U);
   modules.ack(packet);
   modules.ack(lost);
@@ -330,8 +310,8 @@ TEST(Outgoing, fill__numbers_of_one_packet_lie_within_the_delta) {
   modules.send(10);
   // A repeated message 10 gives the base; the last new one is one too far.
   modules.lose(ten);
-  EXPECT_EQ(numbers_of(modules.fill()), (Numbers{10, 265}));
-  EXPECT_EQ(numbers_of(modules.fill()), Numbers{266});
+  EXPECT_EQ(modules.fill().numbers(), (Numbers{10, 265}));
+  EXPECT_EQ(modules.fill().numbers(), Numbers{266});
 }
 
 TEST(Outgoing, fill__the_window_of_numbers_blocks_the_flow) {
@@ -340,19 +320,19 @@ TEST(Outgoing, fill__the_window_of_numbers_blocks_the_flow) {
   modules.send(10);
   modules.send(10);
   const Filled last = modules.fill();
-  EXPECT_EQ(numbers_of(last), Numbers{NumberWindow::kWindow - 1});
+  EXPECT_EQ(last.numbers(), Numbers{NumberWindow::kWindow - 1});
   EXPECT_TRUE(modules.fill().frames.empty());
   EXPECT_TRUE(modules.channel().in_ring);
   modules.flow().outgoing.mark(0);
-  EXPECT_EQ(numbers_of(modules.fill()), Numbers{NumberWindow::kWindow});
+  EXPECT_EQ(modules.fill().numbers(), Numbers{NumberWindow::kWindow});
 }
 
 TEST(Outgoing, fill__a_blocked_window_of_numbers_lets_granted_data_go) {
   Modules modules;
-  granted(modules, 5'000);
+  modules.granted(5'000);
   modules.flow().next_number = NumberWindow::kWindow + 1;
   modules.send(10);
-  EXPECT_EQ(kinds_of(modules.fill()), Kinds{FrameKind::kSegment});
+  EXPECT_EQ(modules.fill().kinds(), Kinds{FrameKind::kSegment});
 }
 
 TEST(Outgoing, fill__as_many_announcements_as_the_receiver_remembers) {
@@ -361,14 +341,14 @@ TEST(Outgoing, fill__as_many_announcements_as_the_receiver_remembers) {
   for (int i = 0; i < 2; ++i) modules.send(5'000);
   modules.send(10);
   const Filled packet = modules.fill();
-  EXPECT_EQ(kinds_of(packet), (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce}));
+  EXPECT_EQ(packet.kinds(), (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce}));
   EXPECT_EQ(modules.channel().announced, 2U);
   EXPECT_FALSE(modules.channel().in_ring);  // blocked: nothing to try until a grant
   EXPECT_FALSE(modules.outgoing.sendable(modules.flow()));
   modules.ack(packet);
   modules.outgoing.on_grant(modules.flow_of(), first, 0, 128);
   EXPECT_TRUE(modules.channel().in_ring);
-  EXPECT_EQ(kinds_of(modules.fill()), (Kinds{FrameKind::kAnnounce, FrameKind::kMessage}));
+  EXPECT_EQ(modules.fill().kinds(), (Kinds{FrameKind::kAnnounce, FrameKind::kMessage}));
 }
 
 TEST(Outgoing, fill__a_blocked_channel_gathers_no_turns) {
@@ -387,7 +367,7 @@ TEST(Outgoing, fill__another_channel_goes_on_past_a_blocked_one) {
   Modules modules;
   for (int i = 0; i < 3; ++i) modules.send(5'000);
   modules.send(10, kOther);
-  EXPECT_EQ(kinds_of(modules.fill()),
+  EXPECT_EQ(modules.fill().kinds(),
             (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce, FrameKind::kMessage}));
 }
 
@@ -397,7 +377,7 @@ TEST(Outgoing, fill__credit_lets_the_first_bytes_follow_the_announcement) {
   modules.send(5'000);
   modules.send(5'000);
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet),
+  ASSERT_EQ(packet.kinds(),
             (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce, FrameKind::kSegment}));
   EXPECT_EQ(packet.frames[2].number, 0U);
   EXPECT_EQ(packet.frames[2].offset, 0U);
@@ -425,25 +405,25 @@ TEST(Outgoing, fill__no_unscheduled_bytes_in_a_closed_channel) {
   modules.fill();
   modules.channel().closed = true;
   modules.send(5'000);
-  EXPECT_EQ(kinds_of(modules.fill()), Kinds{FrameKind::kAnnounce});
+  EXPECT_EQ(modules.fill().kinds(), Kinds{FrameKind::kAnnounce});
 }
 
 TEST(Outgoing, fill__a_write_has_no_credit) {
   Modules modules;
   modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 5);
   modules.outgoing.post_write(write_args(modules, 5'000));
-  EXPECT_EQ(kinds_of(modules.fill()), Kinds{FrameKind::kWrite});
+  EXPECT_EQ(modules.fill().kinds(), Kinds{FrameKind::kWrite});
 }
 
 TEST(Outgoing, fill__granted_data_in_segments_of_whole_units) {
   Modules modules;
-  const std::uint32_t slot = granted(modules, 5'000);
+  const std::uint32_t slot = modules.granted(5'000);
   const Filled first = modules.fill();
-  ASSERT_EQ(kinds_of(first), Kinds{FrameKind::kSegment});
+  ASSERT_EQ(first.kinds(), Kinds{FrameKind::kSegment});
   EXPECT_EQ(first.frames[0].length, 3'968U);  // of 4,096 less 48
   EXPECT_EQ(first.frames[0].offset, 0U);
   const Filled second = modules.fill();
-  ASSERT_EQ(kinds_of(second), Kinds{FrameKind::kSegment});
+  ASSERT_EQ(second.kinds(), Kinds{FrameKind::kSegment});
   EXPECT_EQ(second.frames[0].offset, 3'968U);
   EXPECT_EQ(second.frames[0].length, 1'032U);
   EXPECT_EQ(second.frames[0].payload, first.frames[0].payload + 3'968);
@@ -460,8 +440,8 @@ TEST(Outgoing, fill__bulk_messages_take_turns_by_trains) {
   EndpointOptions options = small_options();
   options.train_bytes = 4'096;
   Modules modules(options);
-  granted(modules, 12'000);
-  granted(modules, 12'000, kOther);
+  modules.granted(12'000);
+  modules.granted(12'000, kOther);
   std::vector<std::uint64_t> numbers;
   for (int i = 0; i < 6; ++i) numbers.push_back(modules.fill(2'048 + 48).frames[0].number);
   EXPECT_EQ(numbers, (Numbers{0, 0, 1, 1, 0, 0}));
@@ -474,7 +454,7 @@ TEST(Outgoing, fill__a_sliver_waits_for_the_next_packet) {
   modules.send(1'000);
   modules.send(5'000);  // announced behind them, with 2,048 bytes under credit
   const Filled packet = modules.fill();
-  EXPECT_EQ(kinds_of(packet),
+  EXPECT_EQ(packet.kinds(),
             (Kinds{FrameKind::kMessage, FrameKind::kMessage, FrameKind::kAnnounce}));
 }
 
@@ -485,15 +465,15 @@ TEST(Outgoing, fill__the_end_of_what_is_granted_is_no_sliver) {
   modules.send(1'000);
   modules.send(1'200);
   const Filled packet = modules.fill();
-  EXPECT_EQ(kinds_of(packet), Kinds({FrameKind::kMessage, FrameKind::kMessage, FrameKind::kAnnounce,
-                                     FrameKind::kSegment}));
+  EXPECT_EQ(packet.kinds(), Kinds({FrameKind::kMessage, FrameKind::kMessage, FrameKind::kAnnounce,
+                                   FrameKind::kSegment}));
 }
 
 TEST(Outgoing, fill__waiting_bulk_gets_every_fifth_packet) {
   EndpointOptions options = small_options();
   options.sends_max = 64;
   Modules modules(options);
-  granted(modules, 60'000);
+  modules.granted(60'000);
   for (std::uint32_t tag = 0; tag < 30; ++tag) modules.send(1'000, kOther, tag);
   std::vector<FrameKind> kinds;
   for (int i = 0; i < 11; ++i) kinds.push_back(modules.fill(1'200).frames.at(0).kind);
@@ -501,135 +481,6 @@ TEST(Outgoing, fill__waiting_bulk_gets_every_fifth_packet) {
   const FrameKind bulk = FrameKind::kSegment;
   EXPECT_EQ(kinds,
             (Kinds{small, small, small, small, bulk, small, small, small, small, bulk, small}));
-}
-
-TEST(Outgoing, fill__lost_messages_go_again_unchanged) {
-  Modules modules;
-  modules.send(10);
-  modules.send(20);
-  const Filled packet = modules.fill();
-  modules.lose(packet);
-  EXPECT_EQ(modules.flow().lost.head, packet.sent);
-  const Filled again = modules.fill();
-  ASSERT_EQ(numbers_of(again), (Numbers{0, 1}));
-  EXPECT_EQ(again.frames[1].order, packet.frames[1].order);
-  EXPECT_EQ(again.frames[1].length, 20U);
-  EXPECT_EQ(modules.state.sent_packets.used(), 1U);
-  modules.ack(again);
-  EXPECT_EQ(modules.completions().size(), 2U);
-  modules.expect_idle();
-}
-
-TEST(Outgoing, fill__lost_messages_into_smaller_packets) {
-  Modules modules;
-  for (std::uint32_t tag = 0; tag < 3; ++tag) modules.send(400, kCommunicator, tag);
-  modules.lose(modules.fill());
-  const Filled first = modules.fill(1'000);
-  EXPECT_EQ(numbers_of(first), (Numbers{0, 1}));
-  const Filled second = modules.fill(1'000);
-  EXPECT_EQ(numbers_of(second), Numbers{2});
-  EXPECT_TRUE(modules.flow().lost.empty());
-  modules.ack(second);
-  modules.ack(first);
-  EXPECT_EQ(modules.completions().size(), 3U);
-  modules.expect_idle();
-}
-
-TEST(Outgoing, fill__a_lost_message_larger_than_any_packet_is_announced) {
-  Modules modules;
-  const std::uint32_t slot = modules.send(1'000);
-  modules.send(10);
-  modules.lose(modules.fill());
-  const Filled packet = modules.fill(500);
-  EXPECT_EQ(numbers_of(packet), Numbers{1});
-  EXPECT_EQ(modules.state.sends[slot].state, SendState::kQueued);
-  const Filled next = modules.fill(500);
-  ASSERT_EQ(kinds_of(next), Kinds{FrameKind::kAnnounce});
-  EXPECT_EQ(next.frames[0].number, 0U);
-  modules.ack(packet);
-  modules.ack(next);
-  modules.outgoing.on_grant(modules.flow_of(), slot, 0, 1'000);
-  for (int i = 0; i < 3; ++i) modules.ack(modules.fill(500));
-  EXPECT_EQ(modules.completions().size(), 2U);
-  modules.expect_idle();
-}
-
-TEST(Outgoing, fill__a_lost_segment_into_smaller_packets) {
-  Modules modules;
-  granted(modules, 2'000);
-  const Filled whole = modules.fill();
-  ASSERT_EQ(whole.frames[0].length, 2'000U);
-  modules.lose(whole);
-  std::vector<std::uint64_t> lengths;
-  std::vector<Filled> parts;
-  for (int i = 0; i < 3; ++i) {
-    parts.push_back(modules.fill(1'000));
-    lengths.push_back(parts.back().frames.at(0).length);
-  }
-  EXPECT_EQ(lengths, (Numbers{896, 896, 208}));
-  EXPECT_TRUE(modules.flow().lost.empty());
-  for (const Filled& part : parts) modules.ack(part);
-  EXPECT_EQ(modules.completions().size(), 1U);
-  modules.expect_idle();
-}
-
-TEST(Outgoing, fill__a_lost_announcement_goes_again) {
-  Modules modules;
-  const std::uint32_t slot = modules.send(5'000);
-  modules.lose(modules.fill());
-  const Filled again = modules.fill();
-  ASSERT_EQ(kinds_of(again), Kinds{FrameKind::kAnnounce});
-  EXPECT_EQ(modules.state.sends[slot].references, 1U);
-  EXPECT_EQ(modules.channel().announced, 1U);
-}
-
-TEST(Outgoing, fill__a_lost_segment_is_dropped_when_its_message_is_announced_again) {
-  Modules modules;
-  modules.outgoing.on_credit(modules.flow_of(), kCommunicator.value, 1);
-  const std::uint32_t slot = modules.send(5'000);
-  const Filled announcement = modules.fill(kOverhead + 24);
-  const Filled segment = modules.fill();
-  ASSERT_EQ(kinds_of(announcement), Kinds{FrameKind::kAnnounce});
-  ASSERT_EQ(kinds_of(segment), Kinds{FrameKind::kSegment});
-  modules.ack(announcement, refusal_of(0, Errc::kNotHeld));
-  modules.lose(segment);
-  modules.retry();
-  const Filled again = modules.fill();
-  EXPECT_EQ(kinds_of(again), Kinds{FrameKind::kAnnounce});
-  modules.ack(again);
-  modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
-  for (const std::uint64_t offset : {0U, 3'968U}) {
-    const Filled packet = modules.fill();
-    EXPECT_EQ(packet.frames.at(0).offset, offset);
-    modules.ack(packet);
-  }
-  EXPECT_EQ(modules.completions().size(), 1U);
-  modules.expect_idle();
-}
-
-TEST(Outgoing, fill__what_a_dead_path_left_goes_at_the_pace_of_the_window) {
-  Modules modules;
-  std::vector<Filled> packets;
-  for (std::uint32_t tag = 0; tag < 2; ++tag) {
-    modules.send(1'000, kCommunicator, tag);
-    packets.push_back(modules.fill(1'100));
-  }
-  for (const Filled& packet : packets) modules.lose(packet);
-  Flow& flow = modules.flow();
-  flow.pace_resends = true;
-  const Filled first = modules.fill(1'100);
-  EXPECT_EQ(numbers_of(first), Numbers{0});
-  const auto window = static_cast<std::int64_t>(flow.window.bytes());
-  const Duration pace = modules.peer().paths.best_rtt() * 1'012 / window;
-  EXPECT_EQ(flow.resend_at, modules.now + pace);
-  EXPECT_FALSE(flow.resend_waits);
-  modules.send(10, kOther);
-  EXPECT_EQ(numbers_of(modules.fill()), Numbers{2});  // other work goes meanwhile
-  EXPECT_TRUE(flow.resend_waits);
-  EXPECT_TRUE(modules.peer().timer_dirty);
-  modules.now = flow.resend_at;
-  EXPECT_EQ(numbers_of(modules.fill(1'100)), Numbers{1});
-  EXPECT_FALSE(flow.pace_resends);
 }
 
 }  // namespace
