@@ -162,6 +162,36 @@ class Modules {
     outgoing.on_grant(flow_of(), slot, number, size);
     return slot;
   }
+  std::uint32_t write(std::size_t size, bool notify = false, bool ordered = false) {
+    WriteArgs args;
+    args.peer = kPeer;
+    args.traffic_class = TrafficClass::kGradient;
+    args.communicator = kCommunicator;
+    args.data = content(size);
+    args.region = {77};
+    args.offset = 128;
+    args.notify = notify;
+    args.ordered = ordered;
+    args.immediate = 5;
+    return outgoing.post_write(args);
+  }
+  std::uint32_t read(std::size_t size) {
+    ReadArgs args;
+    args.peer = kPeer;
+    args.traffic_class = TrafficClass::kGradient;
+    args.communicator = kCommunicator;
+    args.buffer = memory(size);
+    args.region = {77};
+    args.offset = 256;
+    args.user = 300;
+    return incoming.post_read(args);
+  }
+  // The record of an answer to the peer's read.
+  std::uint32_t answer(std::size_t size) {
+    EXPECT_TRUE(
+        outgoing.post_read_answer({flow_of(), kCommunicator.value, content(size), 77, 13, 40}));
+    return channel().one_sided.queue.tail;
+  }
   // Makes the communicator that is missing: posts are for one that exists.
   std::uint32_t post(const SendArgs& args) {
     if (state.communicator(args.communicator.value) == nullptr) add_communicator(args.communicator);

@@ -18,34 +18,6 @@ using wire::FrameKind;
 
 constexpr PeerId kPeer = Modules::kPeer;
 
-std::uint32_t write(Modules& modules, std::size_t size) {
-  WriteArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.data = modules.content(size);
-  args.region = {77};
-  return modules.outgoing.post_write(args);
-}
-
-std::uint32_t read(Modules& modules, std::size_t size) {
-  ReadArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.buffer = modules.memory(size);
-  args.region = {77};
-  args.user = 300;
-  return modules.incoming.post_read(args);
-}
-
-// The record of an answer of `size` bytes that was posted just now.
-std::uint32_t answer(Modules& modules, std::size_t size) {
-  EXPECT_TRUE(modules.outgoing.post_read_answer(
-      {modules.flow_of(), kCommunicator.value, modules.content(size), 77, 13, 40}));
-  return modules.channel().one_sided.queue.tail;
-}
-
 // The peer learns that the number at the head of the cancels is void.
 void finish_cancel(Modules& modules) {
   ASSERT_FALSE(modules.peer().cancels.empty());
@@ -119,7 +91,7 @@ TEST(Outgoing, on_acked__not_held_goes_before_what_was_sent_later) {
 TEST(Outgoing, on_acked__a_refused_write_does_not_open_a_closed_channel) {
   Modules modules;
   modules.send(10);
-  write(modules, 10);
+  modules.write(10);
   const Filled packet = modules.fill();
   RefusedNumbers both = refusal_of(0, Errc::kNotHeld);
   both.entries[1] = refusal_of(1, Errc::kNotHeld).entries[0];
@@ -130,7 +102,7 @@ TEST(Outgoing, on_acked__a_refused_write_does_not_open_a_closed_channel) {
 
 TEST(Outgoing, on_acked__a_refused_write_alone_closes_nothing) {
   Modules modules;
-  write(modules, 10);
+  modules.write(10);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
   EXPECT_FALSE(modules.channel().closed);
   const Filled again = modules.fill();
@@ -140,7 +112,7 @@ TEST(Outgoing, on_acked__a_refused_write_alone_closes_nothing) {
 
 TEST(Outgoing, on_acked__a_read_request_that_was_not_held_goes_again) {
   Modules modules;
-  const std::uint32_t reader = read(modules, 100);
+  const std::uint32_t reader = modules.read(100);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
   EXPECT_TRUE(modules.fill().frames.empty());  // not at once
   EXPECT_EQ(modules.channel().retry_at, modules.now + microseconds(100));
@@ -159,7 +131,7 @@ TEST(Outgoing, on_acked__a_read_request_that_was_not_held_goes_again) {
 
 TEST(Outgoing, on_acked__a_refused_read_request_ends_the_read) {
   Modules modules;
-  read(modules, 100);
+  modules.read(100);
   modules.ack(modules.fill(), refusal_of(0, Errc::kRegionRefused));
   const auto done = modules.completions();
   ASSERT_EQ(done.size(), 1U);
@@ -370,7 +342,7 @@ TEST(Outgoing, on_acked__segments_of_an_ended_message_release_it) {
 
 TEST(Outgoing, fail_answer__queued_becomes_an_announcement_with_the_code) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 60);
+  const std::uint32_t slot = modules.answer(60);
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   const Filled packet = modules.fill();
   ASSERT_EQ(packet.frames.size(), 1U);
@@ -383,7 +355,7 @@ TEST(Outgoing, fail_answer__queued_becomes_an_announcement_with_the_code) {
 
 TEST(Outgoing, fail_answer__eager_that_arrives_is_done) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 60);
+  const std::uint32_t slot = modules.answer(60);
   const Filled packet = modules.fill();
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   modules.ack(packet);
@@ -392,7 +364,7 @@ TEST(Outgoing, fail_answer__eager_that_arrives_is_done) {
 
 TEST(Outgoing, fail_answer__eager_that_is_lost_is_announced_as_failed) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 60);
+  const std::uint32_t slot = modules.answer(60);
   const Filled packet = modules.fill();
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   modules.lose(packet);
@@ -406,7 +378,7 @@ TEST(Outgoing, fail_answer__eager_that_is_lost_is_announced_as_failed) {
 
 TEST(Outgoing, fail_answer__announced_and_known_is_cancelled) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   modules.ack(modules.fill());
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   EXPECT_EQ(modules.peer().cancels.head, slot);
@@ -416,7 +388,7 @@ TEST(Outgoing, fail_answer__announced_and_known_is_cancelled) {
 
 TEST(Outgoing, fail_answer__announcement_under_way_is_cancelled_with_its_ack) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   const Filled packet = modules.fill();
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   EXPECT_TRUE(modules.peer().cancels.empty());
@@ -426,7 +398,7 @@ TEST(Outgoing, fail_answer__announcement_under_way_is_cancelled_with_its_ack) {
 
 TEST(Outgoing, fail_answer__announcement_that_is_lost_carries_the_code) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   const Filled packet = modules.fill();
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   modules.lose(packet);
@@ -438,7 +410,7 @@ TEST(Outgoing, fail_answer__announcement_that_is_lost_carries_the_code) {
 // The grant overtook the acknowledgement of the announcement.
 TEST(Outgoing, fail_answer__granted_before_its_ack_is_cancelled_and_sends_nothing) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   const Filled announcement = modules.fill();
   modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
   const Filled segment = modules.fill();
@@ -452,7 +424,7 @@ TEST(Outgoing, fail_answer__granted_before_its_ack_is_cancelled_and_sends_nothin
 
 TEST(Outgoing, fail_answer__a_grant_after_it_sends_nothing) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   const Filled announcement = modules.fill();
   modules.outgoing.fail_answer(slot, Errc::kRegionRefused);
   modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
@@ -465,7 +437,7 @@ TEST(Outgoing, fail_answer__a_grant_after_it_sends_nothing) {
 // A peer may grant and refuse what it likes: that is no reason to fall.
 TEST(Outgoing, fail_answer__data_under_way_of_an_answer_that_is_announced_again) {
   Modules modules;
-  const std::uint32_t slot = answer(modules, 5'000);
+  const std::uint32_t slot = modules.answer(5'000);
   const Filled announcement = modules.fill();
   modules.outgoing.on_grant(modules.flow_of(), slot, 0, 5'000);
   const Filled segment = modules.fill();

@@ -19,42 +19,11 @@ using wire::FrameKind;
 constexpr PeerId kPeer = Modules::kPeer;
 using Kinds = std::vector<FrameKind>;
 
-Kinds kinds_of(const Filled& filled) {
-  Kinds kinds;
-  for (const wire::Frame& frame : filled.frames) kinds.push_back(frame.kind);
-  return kinds;
-}
-
-std::uint32_t write(Modules& modules, std::size_t size) {
-  WriteArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.data = modules.content(size);
-  args.region = {77};
-  return modules.outgoing.post_write(args);
-}
-
-std::uint32_t read(Modules& modules, std::size_t size) {
-  ReadArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.buffer = modules.memory(size);
-  args.region = {77};
-  return modules.incoming.post_read(args);
-}
-
-void answer(Modules& modules, std::size_t size) {
-  ASSERT_TRUE(modules.outgoing.post_read_answer(
-      {modules.flow_of(), kCommunicator.value, modules.content(size), 77, 13, 40}));
-}
-
 // As many announcements as the receiver remembers, and one message more.
 void block_messages(Modules& modules) {
   for (std::uint32_t tag = 0; tag < 3; ++tag) modules.send(5'000, kCommunicator, tag);
   const Filled packet = modules.fill();
-  ASSERT_EQ(kinds_of(packet), (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce}));
+  ASSERT_EQ(packet.kinds(), (Kinds{FrameKind::kAnnounce, FrameKind::kAnnounce}));
   modules.ack(packet);
   ASSERT_TRUE(modules.fill().frames.empty());
 }
@@ -62,15 +31,14 @@ void block_messages(Modules& modules) {
 TEST(Outgoing, fill__one_sided_operations_pass_blocked_messages) {
   Modules modules;
   block_messages(modules);
-  read(modules, 100);
-  write(modules, 100);
-  answer(modules, 100);
-  write(modules, 5'000);
-  answer(modules, 5'000);
-  write(modules, 5'000);
-  EXPECT_EQ(kinds_of(modules.fill()),
-            (Kinds{FrameKind::kRead, FrameKind::kPut, FrameKind::kReadData, FrameKind::kWrite,
-                   FrameKind::kReadAnnounce}));
+  modules.read(100);
+  modules.write(100);
+  modules.answer(100);
+  modules.write(5'000);
+  modules.answer(5'000);
+  modules.write(5'000);
+  EXPECT_EQ(modules.fill().kinds(), (Kinds{FrameKind::kRead, FrameKind::kPut, FrameKind::kReadData,
+                                           FrameKind::kWrite, FrameKind::kReadAnnounce}));
   // Their own limit of announcements.
   EXPECT_TRUE(modules.fill().frames.empty());
   EXPECT_EQ(modules.channel().announced, 2U);
@@ -79,23 +47,23 @@ TEST(Outgoing, fill__one_sided_operations_pass_blocked_messages) {
 
 TEST(Outgoing, fill__messages_pass_blocked_writes) {
   Modules modules;
-  for (int i = 0; i < 3; ++i) write(modules, 5'000);
+  for (int i = 0; i < 3; ++i) modules.write(5'000);
   modules.ack(modules.fill());
   EXPECT_TRUE(modules.fill().frames.empty());
   modules.send(10);
-  EXPECT_EQ(kinds_of(modules.fill()), Kinds{FrameKind::kMessage});
+  EXPECT_EQ(modules.fill().kinds(), Kinds{FrameKind::kMessage});
 }
 
 TEST(Outgoing, fill__lanes_take_turns) {
   Modules modules;
   for (int i = 0; i < 30; ++i) {
     modules.send(1'000);
-    write(modules, 1'000);
+    modules.write(1'000);
   }
   // A turn of 9 KiB each: nine messages, nine writes, nine messages.
   std::vector<FrameKind> kinds;
   while (kinds.size() < 27) {
-    for (const FrameKind kind : kinds_of(modules.fill())) kinds.push_back(kind);
+    for (const FrameKind kind : modules.fill().kinds()) kinds.push_back(kind);
   }
   for (std::size_t i = 0; i < 27; ++i) {
     EXPECT_EQ(kinds[i], i / 9 == 1 ? FrameKind::kPut : FrameKind::kMessage) << i;
@@ -107,8 +75,8 @@ TEST(Outgoing, fill__a_channel_without_room_for_messages_has_it_for_writes) {
   modules.send(10);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
   EXPECT_TRUE(modules.channel().closed);
-  write(modules, 10);
-  EXPECT_EQ(kinds_of(modules.fill()), (Kinds{FrameKind::kAnnounce, FrameKind::kPut}));
+  modules.write(10);
+  EXPECT_EQ(modules.fill().kinds(), (Kinds{FrameKind::kAnnounce, FrameKind::kPut}));
 }
 
 // The first number is free only once its message was announced, and that is in a channel
@@ -129,14 +97,14 @@ TEST(Outgoing, fill__a_blocked_channel_hides_no_other) {
   EXPECT_TRUE(modules.fill().frames.empty());
   modules.ack(first, refusal_of(0, Errc::kNotHeld));
   filled = modules.fill();
-  EXPECT_EQ(kinds_of(filled), Kinds{FrameKind::kAnnounce});
+  EXPECT_EQ(filled.kinds(), Kinds{FrameKind::kAnnounce});
   EXPECT_EQ(filled.frames[0].number, 0U);
   EXPECT_EQ(filled.frames[0].communicator, kOther.value);
 }
 
 TEST(Outgoing, pause__each_refusal_doubles_the_wait) {
   Modules modules;
-  read(modules, 100);
+  modules.read(100);
   Duration wait = microseconds(100);
   for (int i = 0; i < 20; ++i) {
     modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
@@ -156,17 +124,17 @@ TEST(Outgoing, pause__each_refusal_doubles_the_wait) {
 
 TEST(Outgoing, pause__the_other_lane_goes_on) {
   Modules modules;
-  read(modules, 100);
+  modules.read(100);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
-  write(modules, 10);
+  modules.write(10);
   EXPECT_TRUE(modules.fill().frames.empty());
   modules.send(10);
-  EXPECT_EQ(kinds_of(modules.fill()), Kinds{FrameKind::kMessage});
+  EXPECT_EQ(modules.fill().kinds(), Kinds{FrameKind::kMessage});
 }
 
 TEST(Outgoing, pause__what_is_taken_ends_the_memory_of_it) {
   Modules modules;
-  read(modules, 100);
+  modules.read(100);
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));
   modules.retry();
   modules.ack(modules.fill(), refusal_of(0, Errc::kNotHeld));

@@ -19,32 +19,6 @@ using wire::FrameKind;
 
 constexpr PeerId kPeer = Modules::kPeer;
 
-std::uint32_t write(Modules& modules, std::size_t size, bool notify = false, bool ordered = false) {
-  WriteArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.data = modules.content(size);
-  args.region = {77};
-  args.offset = 128;
-  args.notify = notify;
-  args.ordered = ordered;
-  args.immediate = 5;
-  return modules.outgoing.post_write(args);
-}
-
-std::uint32_t read(Modules& modules, std::size_t size) {
-  ReadArgs args;
-  args.peer = kPeer;
-  args.traffic_class = TrafficClass::kGradient;
-  args.communicator = kCommunicator;
-  args.buffer = modules.memory(size);
-  args.region = {77};
-  args.offset = 256;
-  args.user = 300;
-  return modules.incoming.post_read(args);
-}
-
 // An announced message whose announcement was taken: granted nothing yet.
 std::uint32_t announced(Modules& modules, std::size_t size) {
   const std::uint32_t slot = modules.send(size);
@@ -86,8 +60,8 @@ TEST(Outgoing, post_all__without_a_channel_the_record_goes_back) {
   std::uint16_t used = 10;
   while (used < 10U + modules.state.options.channels_max) use_channel(used++, false);
   EXPECT_EQ(modules.send(1), kNoSlot);
-  EXPECT_EQ(write(modules, 1), kNoSlot);
-  EXPECT_EQ(read(modules, 1), kNoSlot);
+  EXPECT_EQ(modules.write(1), kNoSlot);
+  EXPECT_EQ(modules.read(1), kNoSlot);
   // Answers to the peer have a share of their own.
   while (used < 10U + modules.state.channels.capacity()) use_channel(used++, true);
   EXPECT_FALSE(modules.outgoing.post_read_answer({modules.flow_of(), 1, {}, 0, 0, 0}));
@@ -98,8 +72,8 @@ TEST(Outgoing, post_all__full_pool_of_sends) {
   Modules modules;
   while (modules.state.acquire_send() != kNoSlot) {
   }
-  EXPECT_EQ(write(modules, 1), kNoSlot);
-  EXPECT_EQ(read(modules, 1), kNoSlot);
+  EXPECT_EQ(modules.write(1), kNoSlot);
+  EXPECT_EQ(modules.read(1), kNoSlot);
   EXPECT_EQ(modules.state.receives.used(), 0U);
   // Answers to the peer have a share of their own.
   for (std::uint32_t i = 0; i < State::kPeersShare; ++i) {
@@ -110,9 +84,9 @@ TEST(Outgoing, post_all__full_pool_of_sends) {
 
 TEST(Outgoing, post_write__only_a_notification_can_be_ordered) {
   Modules modules;
-  EXPECT_FALSE(modules.state.sends[write(modules, 8, false, true)].ordered);
-  EXPECT_TRUE(modules.state.sends[write(modules, 8, true, true)].ordered);
-  EXPECT_FALSE(modules.state.sends[write(modules, 8, true, false)].ordered);
+  EXPECT_FALSE(modules.state.sends[modules.write(8, false, true)].ordered);
+  EXPECT_TRUE(modules.state.sends[modules.write(8, true, true)].ordered);
+  EXPECT_FALSE(modules.state.sends[modules.write(8, true, false)].ordered);
 }
 
 TEST(Outgoing, activate__a_peer_that_is_not_up_waits) {
