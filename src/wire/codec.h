@@ -44,7 +44,8 @@ inline constexpr std::size_t kAckRangeBytes = 8;  // each range after the first
 
 // Bytes that a frame takes without its payload.
 inline std::size_t frame_bytes(const Frame& frame) {
-  ZHINU_ASSERT(static_cast<std::size_t>(frame.kind) < kFrameKinds);
+  const auto kind = static_cast<std::size_t>(frame.kind);
+  ZHINU_ASSERT(kind < kFrameKinds);
   if (frame.kind == FrameKind::kAck) {
     return bytes_of(FrameKind::kAck) - kAckRangeBytes + kAckRangeBytes * frame.peer_token;
   }
