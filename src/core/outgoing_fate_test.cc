@@ -16,8 +16,6 @@ using test::Modules;
 using test::refusal_of;
 using wire::FrameKind;
 
-constexpr PeerId kPeer = Modules::kPeer;
-
 // The peer learns that the number at the head of the cancels is void.
 void finish_cancel(Modules& modules) {
   ASSERT_FALSE(modules.peer().cancels.empty());

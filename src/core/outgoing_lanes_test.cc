@@ -16,7 +16,6 @@ using test::Modules;
 using test::refusal_of;
 using wire::FrameKind;
 
-constexpr PeerId kPeer = Modules::kPeer;
 using Kinds = std::vector<FrameKind>;
 
 // As many announcements as the receiver remembers, and one message more.
