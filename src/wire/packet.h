@@ -95,7 +95,7 @@ struct Frame {
   TrafficClass traffic_class = TrafficClass::kControl;  // grant, credit, credit probe, refuse,
                                                         // cancel: the flow that is meant
   std::uint8_t order = 0;  // message, announce: distance in message numbers to the communicator's
-                           // previous message that was unacknowledged at first sending;
+                           // previous message, unless all up to that were seen before;
                            // 0 none, 255 "255 or more"
   std::uint8_t flags = 0;  // put, write: kFlag bits.  ack, path probe, path response: path index
   std::uint16_t communicator = 0;
