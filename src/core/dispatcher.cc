@@ -254,13 +254,12 @@ Taken Dispatcher::handle_one_sided(Instant now, Peer& peer, const wire::Frame& f
     return transfers_.on_segment(now, id, frame.number, frame.offset,
                                  {frame.payload, static_cast<std::size_t>(frame.length)});
   }
-  if (frame.kind == FrameKind::kPut) return incoming_.on_put(now, id, frame, frame.number);
-  if (frame.kind == FrameKind::kWrite) return incoming_.on_write(now, id, frame, frame.number);
-  if (frame.kind == FrameKind::kRead) return incoming_.on_read(now, id, frame, frame.number);
-  if (frame.kind == FrameKind::kReadData)
-    return incoming_.on_read_data(now, id, frame, frame.number);
+  if (frame.kind == FrameKind::kPut) return incoming_.on_put(now, id, frame);
+  if (frame.kind == FrameKind::kWrite) return incoming_.on_write(now, id, frame);
+  if (frame.kind == FrameKind::kRead) return incoming_.on_read(now, id, frame);
+  if (frame.kind == FrameKind::kReadData) return incoming_.on_read_data(now, id, frame);
   ZHINU_ASSERT(frame.kind == FrameKind::kReadAnnounce);
-  return incoming_.on_read_announce(now, id, frame, frame.number);
+  return incoming_.on_read_announce(now, id, frame);
 }
 
 Taken Dispatcher::handle_refuse(Peer& peer, const wire::Frame& frame) {

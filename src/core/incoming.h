@@ -42,11 +42,11 @@ class Incoming {
   // A message, whole or announced; `message.number` is the whole one.
   Taken on_message(Instant now, Flow& flow, FlowId id, const wire::Frame& message);
   // Frames with a whole, expanded message number.
-  Taken on_put(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number);
-  Taken on_write(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number);
-  Taken on_read(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number);
-  Taken on_read_data(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number);
-  Taken on_read_announce(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number);
+  Taken on_put(Instant now, FlowId flow, const wire::Frame& frame);
+  Taken on_write(Instant now, FlowId flow, const wire::Frame& frame);
+  Taken on_read(Instant now, FlowId flow, const wire::Frame& frame);
+  Taken on_read_data(Instant now, FlowId flow, const wire::Frame& frame);
+  Taken on_read_announce(Instant now, FlowId flow, const wire::Frame& frame);
   // The sender gave a message up; `number` is the low 32 bits.
   void on_cancel(Instant now, FlowId flow, std::uint32_t number, Errc code);
 

@@ -41,7 +41,8 @@ Taken Incoming::refuse_whole(FlowId flow, std::uint64_t number, Errc code) {
   return transfers_.refuse(flow, number, kNoSlot, code) ? Taken::kYes : Taken::kNoRoom;
 }
 
-Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number) {
+Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame) {
+  const std::uint64_t number = frame.number;
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
@@ -69,7 +70,8 @@ Taken Incoming::on_put(Instant now, FlowId flow, const wire::Frame& frame, std::
   return Taken::kYes;
 }
 
-Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number) {
+Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame) {
+  const std::uint64_t number = frame.number;
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) {
@@ -94,7 +96,8 @@ Taken Incoming::on_write(Instant now, FlowId flow, const wire::Frame& frame, std
   return Taken::kYes;
 }
 
-Taken Incoming::on_read(Instant now, FlowId flow, const wire::Frame& frame, std::uint64_t number) {
+Taken Incoming::on_read(Instant now, FlowId flow, const wire::Frame& frame) {
+  const std::uint64_t number = frame.number;
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
@@ -122,8 +125,8 @@ ReceiveRecord* Incoming::read_of(FlowId flow, std::uint32_t token, std::uint64_t
   return fits ? &record : nullptr;
 }
 
-Taken Incoming::on_read_data(Instant now, FlowId flow, const wire::Frame& frame,
-                             std::uint64_t number) {
+Taken Incoming::on_read_data(Instant now, FlowId flow, const wire::Frame& frame) {
+  const std::uint64_t number = frame.number;
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) return seen;
@@ -140,8 +143,8 @@ Taken Incoming::on_read_data(Instant now, FlowId flow, const wire::Frame& frame,
   return Taken::kYes;
 }
 
-Taken Incoming::on_read_announce(Instant now, FlowId flow, const wire::Frame& frame,
-                                 std::uint64_t number) {
+Taken Incoming::on_read_announce(Instant now, FlowId flow, const wire::Frame& frame) {
+  const std::uint64_t number = frame.number;
   bool fresh = false;
   const Taken seen = seen_before(state_.flow(flow), number, fresh);
   if (!fresh) {

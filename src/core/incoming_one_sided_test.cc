@@ -36,6 +36,10 @@ class OneSided : public testing::Test, protected Modules {
     frame.token = token;
     return frame;
   }
+  static wire::Frame numbered(wire::Frame frame, std::uint64_t number) {
+    frame.number = number;
+    return frame;
+  }
   wire::Frame put(ByteSpan data, std::uint64_t offset, bool notify = false) const {
     wire::Frame frame = frame_of(FrameKind::kPut, offset, data.size());
     frame.payload = data.data();
@@ -87,17 +91,18 @@ class OneSided : public testing::Test, protected Modules {
 
 TEST_F(OneSided, on_put__lies_in_the_region) {
   const ByteSpan data = content(100);
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(data, 300), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(data, 300), 0)), Taken::kYes);
   EXPECT_TRUE(std::equal(data.begin(), data.end(), region_.begin() + 300));
   EXPECT_EQ(flow().incoming.floor(), 1U);
   Event event;
   EXPECT_FALSE(state.poll_event(event));
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(data, 300), 0), Taken::kDuplicate);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(data, 300), 0)), Taken::kDuplicate);
   expect_idle();
 }
 
 TEST_F(OneSided, on_put__notifies_with_the_immediate) {
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 300, true), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 300, true), 0)),
+            Taken::kYes);
   Event event;
   ASSERT_TRUE(state.poll_event(event));
   EXPECT_EQ(event.kind, EventKind::kNotification);
@@ -111,7 +116,7 @@ TEST_F(OneSided, on_put__notifies_with_the_immediate) {
 
 TEST_F(OneSided, on_put__an_outsider_changes_nothing_and_is_refused_each_time) {
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 8'100), 0), Taken::kYes);
+    EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 8'100), 0)), Taken::kYes);
   }
   EXPECT_EQ(refusal().code, Errc::kRegionRefused);
   EXPECT_EQ(refusal().token, kNoSlot);
@@ -119,7 +124,7 @@ TEST_F(OneSided, on_put__an_outsider_changes_nothing_and_is_refused_each_time) {
   EXPECT_TRUE(std::all_of(region_.begin(), region_.end(),
                           [](std::byte each) { return each == std::byte{0}; }));
   use_all_refusals();
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 8'100), 2), Taken::kNoRoom);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 8'100), 2)), Taken::kNoRoom);
   incoming.on_cancel(now, flow_of(), 0, Errc::kRegionRefused);
   EXPECT_EQ(flow().incoming.floor(), 1U);
   EXPECT_EQ(peer().refusal_count, 0U);
@@ -128,10 +133,10 @@ TEST_F(OneSided, on_put__an_outsider_changes_nothing_and_is_refused_each_time) {
 TEST_F(OneSided, on_put__without_a_record_for_the_notification_it_is_not_held) {
   while (state.acquire_receive(true) != kNoSlot) {
   }
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0, true), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 0, true), 0)), Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kNotHeld);
   EXPECT_EQ(region_[0], std::byte{0});
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0), 1), Taken::kYes);
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 0), 1)), Taken::kYes);
   EXPECT_EQ(flow().incoming.look(1), NumberWindow::Seen::kSeen);
 }
 
@@ -141,16 +146,17 @@ TEST_F(OneSided, on_all__posts_that_wait_leave_room) {
   }
   while (state.acquire_send() != kNoSlot) {
   }
-  EXPECT_EQ(incoming.on_put(now, flow_of(), put(content(100), 0, true), 0), Taken::kYes);
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame_of(FrameKind::kWrite, 256, 5'000), 1),
+  EXPECT_EQ(incoming.on_put(now, flow_of(), numbered(put(content(100), 0, true), 0)), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame_of(FrameKind::kWrite, 256, 5'000), 1)),
             Taken::kYes);
-  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 0, 100), 2), Taken::kYes);
+  EXPECT_EQ(incoming.on_read(now, flow_of(), numbered(frame_of(FrameKind::kRead, 0, 100), 2)),
+            Taken::kYes);
   EXPECT_EQ(peer().refusal_count, 0U);
   EXPECT_EQ(flow().incoming.floor(), 3U);
 }
 
 TEST_F(OneSided, on_write__begins_a_transfer_into_the_region) {
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame_of(FrameKind::kWrite, 256, 5'000), 0),
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame_of(FrameKind::kWrite, 256, 5'000), 0)),
             Taken::kYes);
   const std::uint32_t slot = state.incoming_index.find(State::incoming_key(flow_of(), 0));
   ASSERT_NE(slot, kNoSlot);
@@ -165,39 +171,39 @@ TEST_F(OneSided, on_write__begins_a_transfer_into_the_region) {
 
 TEST_F(OneSided, on_write__refused_region_or_full_pool) {
   wire::Frame frame = frame_of(FrameKind::kWrite, 8'000, 5'000);
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 0)), Taken::kYes);
   EXPECT_EQ(ending().code, Errc::kRegionRefused);
   EXPECT_EQ(ending().token, 9U);
   EXPECT_EQ(flow().incoming.floor(), 1U);
   while (state.acquire_receive(true) != kNoSlot) {
   }
   frame = frame_of(FrameKind::kWrite, 0, 5'000);
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 1), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 1)), Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kNotHeld);
   EXPECT_EQ(flow().incoming.floor(), 1U);
   use_all_refusals();
   frame = frame_of(FrameKind::kWrite, 8'000, 5'000);
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 2), Taken::kNoRoom);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 2)), Taken::kNoRoom);
 }
 
 // What it was itself behind, those behind it must wait for.
 TEST_F(OneSided, on_write__a_refused_or_revoked_ordered_one_is_void) {
   wire::Frame frame = frame_of(FrameKind::kWrite, 8'000, 5'000);
   frame.flags = wire::kFlagNotify;
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 3), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 3)), Taken::kYes);
   EXPECT_EQ(flow().void_end, 0U);
   frame.flags = wire::kFlagNotify | wire::kFlagOrdered;
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 5), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 5)), Taken::kYes);
   EXPECT_EQ(flow().void_end, 6U);
   frame.offset = 0;
-  EXPECT_EQ(incoming.on_write(now, flow_of(), frame, 8), Taken::kYes);
+  EXPECT_EQ(incoming.on_write(now, flow_of(), numbered(frame, 8)), Taken::kYes);
   EXPECT_EQ(flow().void_end, 6U);
   transfers.revoke(now, state.incoming_index.find(State::incoming_key(flow_of(), 8)));
   EXPECT_EQ(flow().void_end, 9U);
 }
 
 TEST_F(OneSided, on_read__posts_the_answer) {
-  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 256, 60, 13), 0),
+  EXPECT_EQ(incoming.on_read(now, flow_of(), numbered(frame_of(FrameKind::kRead, 256, 60, 13), 0)),
             Taken::kYes);
   const Filled packet = fill();
   ASSERT_EQ(packet.frames.size(), 1U);
@@ -206,17 +212,19 @@ TEST_F(OneSided, on_read__posts_the_answer) {
   EXPECT_EQ(packet.frames[0].offset, 0U);
   EXPECT_EQ(packet.frames[0].payload, region_.data() + 256);
   ack(packet);
-  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 256, 60, 13), 0),
+  EXPECT_EQ(incoming.on_read(now, flow_of(), numbered(frame_of(FrameKind::kRead, 256, 60, 13), 0)),
             Taken::kDuplicate);
   expect_idle();
 }
 
 TEST_F(OneSided, on_read__refused_region_or_full_pool) {
-  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 8'192, 1), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_read(now, flow_of(), numbered(frame_of(FrameKind::kRead, 8'192, 1), 0)),
+            Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kRegionRefused);
   while (state.acquire_send(true) != kNoSlot) {
   }
-  EXPECT_EQ(incoming.on_read(now, flow_of(), frame_of(FrameKind::kRead, 0, 1), 1), Taken::kYes);
+  EXPECT_EQ(incoming.on_read(now, flow_of(), numbered(frame_of(FrameKind::kRead, 0, 1), 1)),
+            Taken::kYes);
   EXPECT_EQ(refusal().code, Errc::kNotHeld);
   EXPECT_EQ(flow().incoming.floor(), 0U);
 }
@@ -224,7 +232,7 @@ TEST_F(OneSided, on_read__refused_region_or_full_pool) {
 TEST_F(OneSided, on_read_data__ends_the_read) {
   const std::uint32_t slot = read(50);
   const ByteSpan data = content(50);
-  EXPECT_EQ(incoming.on_read_data(now, flow_of(), answer(slot, data), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_read_data(now, flow_of(), numbered(answer(slot, data), 0)), Taken::kYes);
   const auto done = completions();
   ASSERT_EQ(done.size(), 1U);
   EXPECT_EQ(done[0].status, Errc::kOk);
@@ -240,12 +248,13 @@ TEST_F(OneSided, on_read_data__of_another_read_changes_nothing) {
   const std::uint32_t slot = read(50);
   wire::Frame frame = answer(slot, content(50));
   frame.offset = 1;  // number of another request
-  incoming.on_read_data(now, flow_of(), frame, 0);
-  incoming.on_read_data(now, flow_of(), answer(slot, content(49)), 1);
-  incoming.on_read_data(now, flow_of(), answer(slot + 1, content(50)), 2);
-  incoming.on_read_data(now, flow_of(), answer(state.receives.capacity(), content(50)), 3);
+  incoming.on_read_data(now, flow_of(), numbered(frame, 0));
+  incoming.on_read_data(now, flow_of(), numbered(answer(slot, content(49)), 1));
+  incoming.on_read_data(now, flow_of(), numbered(answer(slot + 1, content(50)), 2));
+  incoming.on_read_data(now, flow_of(),
+                        numbered(answer(state.receives.capacity(), content(50)), 3));
   const FlowId weights = flow_id(kPeer, TrafficClass::kWeights);
-  incoming.on_read_data(now, weights, answer(slot, content(50)), 0);
+  incoming.on_read_data(now, weights, numbered(answer(slot, content(50)), 0));
   EXPECT_EQ(state.counters[Counter::kLateSegments], 5U);
   EXPECT_EQ(flow().incoming.floor(), 4U);
   EXPECT_TRUE(completions().empty());
@@ -254,7 +263,7 @@ TEST_F(OneSided, on_read_data__of_another_read_changes_nothing) {
 
 TEST_F(OneSided, on_read_announce__begins_the_transfer) {
   const std::uint32_t slot = read(5'000);
-  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), announced_answer(slot, 5'000), 0),
+  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), numbered(announced_answer(slot, 5'000), 0)),
             Taken::kYes);
   EXPECT_EQ(state.receives[slot].state, ReceiveState::kIncoming);
   EXPECT_EQ(state.receives[slot].request_slot, kNoSlot);
@@ -265,21 +274,22 @@ TEST_F(OneSided, on_read_announce__a_failed_answer_ends_the_read) {
   const std::uint32_t slot = read(5'000);
   wire::Frame frame = announced_answer(slot, 0);
   frame.code = Errc::kRegionRefused;
-  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), frame, 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), numbered(frame, 0)), Taken::kYes);
   EXPECT_EQ(completions().at(0).status, Errc::kRegionRefused);
-  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), frame, 1), Taken::kYes);  // ended before
+  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), numbered(frame, 1)),
+            Taken::kYes);  // ended before
   EXPECT_TRUE(completions().empty());
   EXPECT_EQ(flow().incoming.floor(), 2U);
 }
 
 TEST_F(OneSided, on_read_announce__nobody_waits_for_it) {
   const std::uint32_t slot = read(5'000);
-  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), announced_answer(slot, 4'999), 0),
+  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), numbered(announced_answer(slot, 4'999), 0)),
             Taken::kYes);
   EXPECT_EQ(ending().code, Errc::kPeerCancelled);
   EXPECT_EQ(ending().token, 9U);
   use_all_refusals();
-  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), announced_answer(slot, 4'999), 1),
+  EXPECT_EQ(incoming.on_read_announce(now, flow_of(), numbered(announced_answer(slot, 4'999), 1)),
             Taken::kNoRoom);
 }
 
@@ -287,7 +297,8 @@ TEST_F(OneSided, end__a_read_takes_its_request_along) {
   const std::uint32_t slot = read(50);
   EXPECT_TRUE(incoming.end(now, slot, Errc::kCancelled));
   EXPECT_EQ(completions().at(0).status, Errc::kCancelled);
-  EXPECT_EQ(incoming.on_read_data(now, flow_of(), answer(slot, content(50)), 0), Taken::kYes);
+  EXPECT_EQ(incoming.on_read_data(now, flow_of(), numbered(answer(slot, content(50)), 0)),
+            Taken::kYes);
   EXPECT_TRUE(completions().empty());
   ack(request_);
   expect_idle();

@@ -20,9 +20,9 @@ namespace zhinu::wire {
 // The whole number nearest to `expected` whose low 32 bits are `truncated`
 // (RFC 9000, appendix A.3, with 32 bits always).
 //
-// In a decoded packet the header's number and message base are such truncated values, and so
-// are numbers in frames of class control. The number of a message frame is base + delta: whole,
-// if the base was expanded between decode_header() and decode_frames().
+// In a decoded packet the header's number and message base are such truncated values, and so are
+// the numbers of ACK, grant, refuse and cancel. Those that are base + delta are whole if the base
+// was expanded between decode_header() and decode_frames().
 std::uint64_t expand_number(std::uint32_t truncated, std::uint64_t expected);
 
 // Turns the ranges of one decoded ACK frame into whole packet numbers.
